@@ -82,7 +82,7 @@ HELLO = "plugins/hello/"  # built as its author builds it
 TRAIN = "plugins/train/"
 TRAIN_INCLUDES = {
     "plugins/train/reader/": ("plugins/train/reader/",),
-    "plugins/train/pieces/": ("plugins/train/pieces/", "base/", "text/sentencepiece/sentencepiece_handle.h", "text/text_normalizer.h"),
+    "plugins/train/pieces/": ("plugins/train/pieces/", "base/", "text/sentencepiece/line_codec.h", "text/text_normalizer.h"),
     "plugins/train/hosts/": ("plugins/train/hosts/", "base/"),
     TRAIN: (TRAIN, "base/", "formats/proto_message.h", "formats/tfrecord.h", "plugins/native/"),
 }

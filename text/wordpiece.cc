@@ -77,6 +77,19 @@ std::string WordPieceVocabulary::Serialize() const {
   return text;
 }
 
+std::string WordPieceVocabulary::TextOf(std::span<const std::uint32_t> ids) const {
+  std::string text;
+  for (const std::uint32_t id : ids) {
+    std::string_view piece = pieces_[id];
+    if (piece.starts_with(kContinuation))
+      piece.remove_prefix(kContinuation.size());
+    else if (!text.empty())
+      text += ' ';
+    text += piece;
+  }
+  return text;
+}
+
 WordPieceEncoder::WordPieceEncoder(const WordPieceVocabulary& vocabulary, BertWordKind kind)
     : edges_(1024), shift_(54), id_of_(1, kNone), unk_(vocabulary.unk()), kind_(kind) {
   inside_ = Add(kContinuation);

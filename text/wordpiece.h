@@ -37,6 +37,9 @@ class WordPieceVocabulary {
   /// Takes time proportional to the size of the vocabulary.
   std::optional<std::uint32_t> Find(std::string_view piece) const;
   std::uint32_t unk() const { return unk_; }
+  /// The pieces of `ids`, all below size(), as text: a space before each that begins a word. So text comes
+  /// back with spaces around punctuation and ideographs.
+  std::string TextOf(std::span<const std::uint32_t> ids) const;
   /// Returns the bytes of the file, one piece per line.
   std::string Serialize() const;
 

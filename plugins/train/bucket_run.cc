@@ -29,7 +29,8 @@ constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
 Json PublishedJob(Json job_file, const TrainJob& job) {
   job_file["run_dir"] = job.run_uri;
   if (!job.data_uri.empty()) job_file["data"]["dir"] = job.data_uri;
-  if (!job.tokenizer_uri.empty()) job_file["tokenizer"]["model"] = job.tokenizer_uri + "/tokenizer.model";
+  if (!job.tokenizer_uri.empty())
+    job_file["tokenizer"]["model"] = StrCat(job.tokenizer_uri, "/", job.tokenizer_file);
   if (!job.init_uri.empty()) job_file["init_from"] = job.init_uri;
   return job_file;
 }

@@ -129,7 +129,8 @@ std::unique_ptr<const PluginDescription> Description() {
               {.name = "tokenizer",
                .or_file = true,
                .required = false,
-               .help = "The tokenizer that made them: a stage that trains one, or a tokenizer.model.",
+               .help = "The tokenizer that made them: a stage that trains one, or a tokenizer.model or "
+                       "vocab.txt.",
                .other_files = &OtherFilesOfTokenizer},
               {.name = "data_set",
                .or_file = false,

@@ -72,7 +72,7 @@ Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const PluginServic
   }
   if (IsElsewhere(job.tokenizer_uri)) {
     ASSIGN_OR_RETURN(job.tokenizer_dir,
-                     BringArtifact(job.tokenizer_uri, job.tokenizer_manifest, {"tokenizer.model"},
+                     BringArtifact(job.tokenizer_uri, job.tokenizer_manifest, {job.tokenizer_file},
                                    job.kept + "/inputs", "the tokenizer", call));
   }
   if (IsElsewhere(job.init_uri)) {

@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/config/check_config.h"
+#include "plugins/train/config/trainer_keys.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMostModel = 256 << 20;
 constexpr const char* kTrain = "train";
+constexpr std::int64_t kRowsOfWords = 5;  // the version of packed.json of rows of a vocab.txt
 constexpr const char* kValidation = "validation";
 /// Keys of the stage that the trainer reads; the stage itself reads the others.
 constexpr std::string_view kPassedOn[] = {"config",           "seed",       "steps",
@@ -101,6 +103,24 @@ Status CheckLabels(const Json& settings, const Json& packed, const std::string& 
     return Mismatch(StrCat(where, ": its labels are no numbers, which config.objective.name: regression ",
                            "learns: give write_packed `labels: numbers`"));
   return {};
+}
+
+/// The ids of a vocab.txt are for models of one family, whatever model a training begins with. `tokenizer`:
+/// its facts.
+Status CheckWords(const Json& settings, const Json& tokenizer, const std::string& where) {
+  if (tokenizer["layout"].AsString() != "bert") return {};
+  const std::string_view trainer = settings["trainer"].AsString();
+  if (!PresetNamed(trainer)["encoding"].AsString().empty())
+    return Mismatch(StrCat(where, ": the ids of a vocab.txt are not for `trainer: ", trainer,
+                           "`, which reads a SentencePiece model beside its rows; make them with one"));
+  if (IsExternal(settings)) return {};
+  const Json config = CompleteTrainerConfig(settings["config"]);
+  const std::string_view objective = config["objective"]["name"].AsString();
+  const Json::Array& learned = TrainerKeys()["families"]["bert"]["objectives"].AsArray();
+  if (std::count(learned.begin(), learned.end(), Json(objective)) > 0) return {};
+  return Mismatch(StrCat(where,
+                         ": the ids of a vocab.txt are for a model of the family bert, which does not learn ",
+                         objective, ": take a preset such as tiny-masked, or a SentencePiece model"));
 }
 
 /// Checks `config.model` against the rows and the ids; 0 stands for an unknown number.
@@ -207,6 +227,7 @@ Status CheckMakers(const Json& settings, const Json& makers) {
       return Mismatch(StrCat("tokenizer: a stage of type ", tokenizer["type"].AsString(),
                              " makes no tokenizer; name the one that made the ids of `data`"));
     RETURN_IF_ERROR(CheckModel(settings, 0, tokenizer["facts"]["vocab_size"].AsInt()));
+    RETURN_IF_ERROR(CheckWords(settings, tokenizer["facts"], "tokenizer"));
   }
   if (const Json& model = makers["init_from"]; !unknown(model))
     return Mismatch(StrCat("init_from: a stage of type ", model["type"].AsString(),
@@ -230,8 +251,9 @@ Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inpu
   RETURN_IF_ERROR(CheckRows(*packed, uri));
   const std::int64_t version = (*packed)["pipe_packed"].AsInt();
   const bool weights = (*packed)["weights"].AsBool();
-  if (version < 1 || version > 3 || weights != (version == 3))
-    return Mismatch(StrCat(uri, ": is no packed data of version 1, 2 or 3, which the trainer reads"));
+  const bool known = version == kRowsOfWords || (version >= 1 && version <= 3 && weights == (version == 3));
+  if (!known)
+    return Mismatch(StrCat(uri, ": is no packed data of version 1, 2, 3 or 5, which the trainer reads"));
   RETURN_IF_ERROR(CheckLabels(job.settings, *packed, uri));
   ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(*packed, uri, kTrain));
   ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(*packed, uri, kValidation));
@@ -240,13 +262,14 @@ Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inpu
   inputs.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());
   inputs.seq_len = (*packed)["seq_len"].AsInt();
   const Json& made_with = (*packed)["tokenizer"];
+  RETURN_IF_ERROR(CheckWords(job.settings, made_with, uri));
   inputs.vocab_size = made_with["vocab_size"].AsInt();
   if (inputs.seq_len < 1 || inputs.vocab_size < 1)
     return Status(Code::kDataLoss,
                   StrCat(uri, ": says no `seq_len` or no size of the vocabulary; make it again"));
   ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
   if (job.tokenizer_uri.empty()) return {};
-  const std::string model = job.tokenizer_uri + "/tokenizer.model";
+  const std::string model = StrCat(job.tokenizer_uri, "/", job.tokenizer_file);
   ASSIGN_OR_RETURN(const std::string bytes, read(model, kMostModel));
   inputs.tokenizer_digest = DigestOf(bytes).ToHex();
   if (made_with["model_digest"].AsString() != inputs.tokenizer_digest)
@@ -293,7 +316,8 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
     file["data"]["train"] = kTrain;
     file["data"]["validation"] = kValidation;
   }
-  if (!job.tokenizer_uri.empty()) file["tokenizer"]["model"] = job.tokenizer_dir + "/tokenizer.model";
+  if (!job.tokenizer_uri.empty())
+    file["tokenizer"]["model"] = StrCat(job.tokenizer_dir, "/", job.tokenizer_file);
   if (!job.tokenizer_uri.empty() && !job.data_uri.empty()) {
     file["tokenizer"]["digest"] = inputs.tokenizer_digest;
     file["tokenizer"]["vocab_size"] = inputs.vocab_size;

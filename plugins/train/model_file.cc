@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/whole_file.h"
+#include "plugins/train/config/trainer_keys.h"
 
 namespace pipeline {
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::string_view kWeights = "model.safetensors";
 constexpr std::string_view kIndex = "model.safetensors.index.json";
-constexpr std::string_view kTokenizer = "tokenizer.model";
 constexpr std::size_t kLongestKind = 40;        // characters
 constexpr std::uintmax_t kMostJson = 64 << 20;  // bytes
 
@@ -37,11 +37,19 @@ Result<Json> ReadObject(const std::string& path) {
   return json;
 }
 
-/// The trainer knows plain rotary positions alone. Older config.json have `rope_scaling`, newer ones
-/// `rope_parameters`, with the rate.
-Status CheckPositions(const std::string& path) {
+/// The trainer knows some types of models, and plain rotary positions alone. Older config.json have
+/// `rope_scaling`, newer ones `rope_parameters`, with the rate.
+Status CheckConfig(const std::string& path) {
   ASSIGN_OR_RETURN(const Json settings, ReadObject(path));
-  if (settings["model_type"].AsString("llama") != "llama") return {};
+  const std::string_view type = settings["model_type"].AsString("llama");
+  const Json& types = TrainerKeys()["model_types"];
+  if (!types.Has(type)) {
+    std::string known;
+    for (const auto& [name, family] : types.AsObject()) known += StrCat(known.empty() ? "" : ", ", name);
+    return Unusable(path, StrCat("has model_type ", type.substr(0, kLongestKind),
+                                 ", and the trainer begins with ", known));
+  }
+  if (type != "llama") return {};
   if (!settings["rope_scaling"].is_null())
     return Unusable(
         path,
@@ -71,7 +79,7 @@ Result<std::vector<std::string>> OtherFilesOfModel(const std::string& path) {
     return Unusable(path, StrCat("is not ", kWeights, " or ", kIndex,
                                  ", which the trainer reads; of a model with other weights (.bin, .pt), "
                                  "`save_pretrained` of transformers makes them"));
-  RETURN_IF_ERROR(CheckPositions(directory + "config.json"));
+  RETURN_IF_ERROR(CheckConfig(directory + "config.json"));
   std::vector<std::string> paths;
   if (name == kWeights) return paths;
   ASSIGN_OR_RETURN(const Json index, ReadObject(path));
@@ -90,9 +98,10 @@ Result<std::vector<std::string>> OtherFilesOfModel(const std::string& path) {
 
 Result<std::vector<std::string>> OtherFilesOfTokenizer(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string_view name, NameOf(path, "tokenizer"));
-  if (name == kTokenizer) return std::vector<std::string>();
-  return Status(Code::kInvalidArgument, StrCat("tokenizer: ", path, " must have the name ", kTokenizer,
-                                               ", as in the directory of a tokenizer and in an export"));
+  if (IsTokenizerFile(name)) return std::vector<std::string>();
+  return Status(Code::kInvalidArgument,
+                StrCat("tokenizer: ", path, " must have the name ", kTokenizerFiles[0], " or ",
+                       kTokenizerFiles[1], ", as in the directory of a tokenizer and in an export"));
 }
 
 }  // namespace pipeline

@@ -173,9 +173,12 @@ Result<TrainJob> ParseTrainJob(const Json& request) {
   if (!own_data || inputs.Has("tokenizer")) {
     ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the tokenizer at `tokenizer`"));
     job.tokenizer_manifest = inputs["tokenizer"]["manifest"].AsString();
+    job.tokenizer_file = inputs["tokenizer"]["facts"]["model"].AsString(kTokenizerFiles[0]);
     if (job.tokenizer_manifest.empty()) {
       RETURN_IF_ERROR(OtherFilesOfTokenizer(job.tokenizer_uri).status());
-      job.tokenizer_uri.resize(job.tokenizer_uri.rfind('/'));
+      const std::size_t directory = job.tokenizer_uri.rfind('/');
+      job.tokenizer_file = job.tokenizer_uri.substr(directory + 1);
+      job.tokenizer_uri.resize(directory);
     }
   }
   if (inputs.Has("init_from")) {

@@ -26,7 +26,8 @@ struct TrainJob {
   std::string tokenizer_uri;
   std::string init_uri;  // a run directory or a file; empty: fresh parameters
   std::string data_manifest;
-  std::string tokenizer_manifest;  // empty: it is no artifact; its directory has a tokenizer.model
+  std::string tokenizer_manifest;  // empty: it is no artifact
+  std::string tokenizer_file;      // the name of its file in tokenizer_uri
   std::string
       data_set_uri;  // an external trainer's own data; empty: none, as the two above and the rows then
   std::string data_set_manifest;

@@ -155,6 +155,10 @@ TokenizerFacts FactsOfModel(std::string_view layout, const SentencePieceModel& m
 
 bool IsVocabularyFile(std::string_view name) { return name.ends_with(".txt"); }
 
+TokenizerKind KindOf(const TokenizerFacts& facts) {
+  return IsVocabularyFile(facts.model) ? TokenizerKind::kVocabulary : TokenizerKind::kSentencePiece;
+}
+
 Result<std::string> ReadTokenizerModel(const ArtifactInput& artifact, const TokenizerFacts& facts) {
   Result<std::string> model = ReadModelFile(*artifact.directory, facts.model);
   if (!model.ok()) return std::move(model).status().Annotate("the tokenizer's model");

@@ -12,6 +12,7 @@
 #include "dag/pipeline_file/named_input.h"
 #include "dag/pipeline_file/stage_context.h"
 #include "formats/sentencepiece_model.h"
+#include "text/sentencepiece/tokenizer_kind.h"
 #include "text/wordpiece.h"
 
 namespace pipeline {
@@ -26,6 +27,8 @@ NamedInput TokenizerOfIds();
 
 /// The name of a SentencePiece model that a stage trained, in its artifact.
 inline constexpr std::string_view kTokenizerModelFile = "tokenizer.model";
+/// The name of a vocab.txt in the artifact of the stage that trained it, and beside records that it made.
+inline constexpr std::string_view kBertVocabularyFile = "vocab.txt";
 
 /// The layout of a model file whose layout is unknown.
 inline constexpr std::string_view kLayoutOfFiles = "unknown";
@@ -74,6 +77,9 @@ TokenizerFacts FactsOfModel(std::string_view layout, const SentencePieceModel& m
 
 /// True if the file name is that of a vocab.txt.
 bool IsVocabularyFile(std::string_view name);
+
+/// The kind of the model of `facts`, by its name.
+TokenizerKind KindOf(const TokenizerFacts& facts);
 
 /// The bytes of the model file. kDataLoss if their digest differs from `facts`.
 Result<std::string> ReadTokenizerModel(const ArtifactInput& artifact, const TokenizerFacts& facts);

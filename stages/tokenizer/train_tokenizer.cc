@@ -60,7 +60,7 @@ Json Promises(const Json& config, const Schema& schema) {
   TokenizerFacts facts =
       PromisedFacts(*training.layout, exact ? static_cast<std::uint32_t>(training.vocab_size) : kLeastPieces);
   facts.morphemes = training.model == kWordPieceModel && training.boundaries == Boundaries::kCuts;
-  facts.model = training.model == kWordPieceModel ? kWordPieceFile : kTokenizerModelFile;
+  facts.model = training.model == kWordPieceModel ? kBertVocabularyFile : kTokenizerModelFile;
   return ToJson(facts);
 }
 
@@ -184,12 +184,12 @@ class TrainTokenizer final : public JobStage {
     report["training"]["words"] = training.words();
     report["training"]["distinct_words"] = training.distinct_words();
     const std::string bytes = vocabulary.Serialize();
-    TokenizerFacts facts = FactsOfVocabulary(vocabulary, kWordPieceFile, bytes);
+    TokenizerFacts facts = FactsOfVocabulary(vocabulary, kBertVocabularyFile, bytes);
     facts.morphemes = training.kind() == BertWordKind::kMorphemes;
     JobOutput output;
     output.facts = ToJson(facts);
     report["tokenizer"] = output.facts;
-    RETURN_IF_ERROR(Write(request, kWordPieceFile, bytes, output));
+    RETURN_IF_ERROR(Write(request, kBertVocabularyFile, bytes, output));
     RETURN_IF_ERROR(Write(request, kReportFile, report.DumpPretty(), output));
     return output;
   }
@@ -356,7 +356,7 @@ class TrainTokenizer final : public JobStage {
 };
 
 bool IsOwnName(const Json&, const std::vector<std::string>&, std::string_view object) {
-  return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
+  return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kBertVocabularyFile});
 }
 
 }  // namespace

@@ -17,9 +17,8 @@
 
 namespace pipeline {
 
-/// The value of `model`, and the name of the published file.
+/// The value of `model`.
 inline constexpr std::string_view kWordPieceModel = "wordpiece";
-inline constexpr std::string_view kWordPieceFile = "vocab.txt";
 
 /// Bytes of memory for training on this much text.
 std::uint64_t WordPieceMemory(const TrainingSettings& settings, std::uint64_t text_bytes);

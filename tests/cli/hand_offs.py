@@ -92,7 +92,7 @@ def tokenizers_that_do_not_fit():
     return refused_by_the_file_alone(
         *((unigram(layout) + BERT, f"a tokenizer of layout '{layout}' has no vocab.txt with [CLS], [SEP] and [MASK]")
           for layout in ("pipe", "flax_lm1b", "t5", "jestimator")),
-        (WORDPIECE + packed("example"), "write_packed ends documents with the id eos"),
+        (WORDPIECE + packed("example", "answers_after: '[SEP]',"), "answers_after: a vocab.txt has no user-defined symbols"),
         (WORDPIECE + tfdata(""), "write_tfdata ends each document with the id eos"),
         (WORDPIECE + tfds(keys="max_tokens: 20, tokenizer: tokenizer,"), "max_tokens: a vocab.txt cannot count tokens"),
         (unigram("pipe", 65537) + packed("raw16"),

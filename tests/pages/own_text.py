@@ -112,6 +112,46 @@ def wiki40b(count, seed=3):
     return tfrecord("\n_START_ARTICLE_\n猫\n_START_PARAGRAPH_\n" + "_NEWLINE_".join(lines) for lines in documents(count, seed))
 
 
+def put_bert(directory, hidden=32, layers=1, positions=128, seed=3):
+    """A BERT as transformers saves it, of random weights, whose pieces are the characters of Korean reviews."""
+    chance, text = random.Random(seed), reviews(400, seed)
+    letters = sorted(set(text) - set(" \t\n"))
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    shapes = {"embeddings.word_embeddings.weight": (len(pieces), hidden),
+              "embeddings.position_embeddings.weight": (positions, hidden),
+              "embeddings.token_type_embeddings.weight": (2, hidden)}
+    for layer in range(layers):
+        at = f"encoder.layer.{layer}"
+        shapes |= {f"{at}.{part}.weight": shape for part, shape in {
+            **{f"attention.{name}": (hidden, hidden) for name in ("self.query", "self.key", "self.value", "output.dense")},
+            "intermediate.dense": (4 * hidden, hidden), "output.dense": (hidden, 4 * hidden)}.items()}
+    shapes["transform"] = (hidden, hidden)
+    tensors = {f"bert.{name}" if name != "transform" else "cls.predictions.transform.dense.weight":
+               (shape, [chance.gauss(0, 0.02) for _ in range(shape[0] * shape[1])]) for name, shape in shapes.items()}
+    for name, (shape, _) in list(tensors.items()):
+        if not name.startswith("bert.embeddings"):
+            tensors[f"{name.removesuffix('weight')}bias"] = ((shape[0],), [0.0] * shape[0])
+    norms = ["bert.embeddings", "cls.predictions.transform",
+             *(f"bert.encoder.layer.{layer}.{part}" for layer in range(layers) for part in ("attention.output", "output"))]
+    for norm in norms:
+        tensors[f"{norm}.LayerNorm.weight"] = ((hidden,), [1.0] * hidden)
+        tensors[f"{norm}.LayerNorm.bias"] = ((hidden,), [0.0] * hidden)
+    tensors["cls.predictions.bias"] = ((len(pieces),), [0.0] * len(pieces))
+    head, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        packed = struct.pack(f"<{len(values)}f", *values)
+        head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(packed)]}
+        data += packed
+    front = json.dumps(head).encode()
+    directory.mkdir()
+    (directory / "model.safetensors").write_bytes(struct.pack("<Q", len(front)) + front + data)
+    (directory / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    (directory / "config.json").write_text(json.dumps({
+        "model_type": "bert", "architectures": ["BertForMaskedLM"], "vocab_size": len(pieces), "hidden_size": hidden,
+        "num_hidden_layers": layers, "num_attention_heads": 2, "intermediate_size": 4 * hidden, "hidden_act": "gelu",
+        "max_position_embeddings": positions, "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0}))
+
+
 def put_files(home, count=DOCUMENTS):
     """Writes the files that the pages take for a person's own."""
     packed = lzma.compress(plain(count).encode())

@@ -317,6 +317,8 @@ def prepare(home, page):
         home.must(page, tables.smaller(f"pipe run pipelines/cc100_ja.yaml --set out=gs://{home.bucket}/out --until text"))
     if page == "dag/home/home.md":
         (home.home / "mine.yaml").write_text(tables.TEXT, encoding="utf-8")
+    if page == "plugins/train/python/fine_tuning.md":
+        own_text.put_bert(home.home / "bert")
     if page == "plugins/train/README.md":
         (home.home / "mine.yaml").write_text(tables.TEXT + tables.BUNDLED, encoding="utf-8")
 

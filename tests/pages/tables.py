@@ -44,6 +44,7 @@ SMALLER = {
     "pipelines/ttt_tweets.yaml": {"vocab_size": "auto", "rows": "8", "pretrain": "3", "steps": "3"},
     "pipelines/nsmc.yaml": {"vocab": "auto", "rows": "8", "pretrain": "3", "tune": "3"},
     "pipelines/kc_moe_nsmc.yaml": {"vocab_size": "auto", "rows": "8", "pretrain": "3", "tune": "3"},
+    "tuned.yaml": {"steps": "3"},
     "mine.yaml": {"steps": "3"},
     "page.yaml": {"steps": "3"},
 }
@@ -113,6 +114,8 @@ SAYS = {
     ("plugins/train/README.md", "pipe predict"): answers({"0", "1"}),
     ("pipelines/README.md", "pipe predict"): answers({"good", "bad", "news"}),
     ("plugins/train/python/labels.md", "pipe predict"): answers({"0", "1"}),
+    ("plugins/train/python/fine_tuning.md", "pipe predict"): lambda said, world: all(line[:2] in ("0\t", "1\t") for line in said.splitlines())
+    and len(said.splitlines()) == 5,
 }
 
 # Stages around the parts of a pipeline file that a page shows: the stages of a part replace those of the same name.

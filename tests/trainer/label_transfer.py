@@ -26,6 +26,8 @@ LENGTH = 48
 TEXT = {"vocab_size": 1000, "preset": "tiny-spans", "steps": 240, "stages.packed.seq_len": LENGTH,
         "stages.docs.splits.validation": 0.02, "stages.train.config.batch": "{ rows: 32 }"}
 LABELS = {"tune": 160, "rate": 0.003, "rows": 32, "stages.labelled.seq_len": LENGTH}
+# Real reviews have more characters, and need more steps.
+OF_TABLE = {"vocab_size": 4000, "steps": 2000}, {"tune": 600}
 SHAPES = {"dense": {}, "experts": {"stages.train.config.model": "{ experts: 4, expert_every: 2 }"}}
 
 
@@ -81,14 +83,15 @@ def main(pipe, environment, shape, seeds, table=None):
     with tempfile.TemporaryDirectory() as directory:
         at = Path(directory)
         text, tables = write(at, *(of_table(table) if table else Made().texts()))
+        more = OF_TABLE if table else ({}, {})
         first = ran(pipe, "kc_moe", at, "--until", "train",
-                    **{**TEXT, **SHAPES[shape], **text, "stages.train.environment": environment})
+                    **{**TEXT, **more[0], **SHAPES[shape], **text, "stages.train.environment": environment})
         export = first / "export"
         check((export / "torch_model.py").exists() == (shape == "experts"), f"a loader is for experts: {export}")
         begins = {"model": export / "model.safetensors", "pieces": export / "tokenizer.model"}
         for seed in range(int(seeds)):
             run = ran(pipe, "kc_moe_nsmc", at, "--until", "train",
-                      **{**LABELS, **tables, **begins, "stages.train.environment": environment, "stages.train.seed": seed})
+                      **{**LABELS, **more[1], **tables, **begins, "stages.train.environment": environment, "stages.train.seed": seed})
             out, scores = run.parents[1], at / "scores.json"
             said = told(pipe, "eval", out, out / "labelled", "--split", "test", "--environment", environment, "--json", scores)
             found = json.loads(scores.read_text())["macro_f1"]

@@ -163,7 +163,7 @@ class Reading(unittest.TestCase):
 class Shown(unittest.TestCase):
     def test_the_least_likely_labels_come_first_and_with_their_text(self):
         class Plain:
-            eos = EOS
+            begin = eos = EOS
 
             @staticmethod
             def text_of(ids):

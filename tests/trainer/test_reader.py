@@ -93,7 +93,7 @@ class RowsTest(ReaderTest):
                            ({"segments": True}, "rows with segments, which this trainer does not read"),
                            ({"pipe_packed": 4, "encoding": "mmap", "packing": "documents"},
                             "whole documents, which this trainer does not read; give write_packed `packing: stream`"),
-                           ({"pipe_packed": 4}, "its version is newer than 3")):
+                           ({"pipe_packed": 4}, "its version 4 is none of (1, 2, 3, 5)")):
             info = json.loads((self.place / "packed.json").read_text())
             (self.place / "packed.json").write_text(json.dumps({**info, **more}))
             packed_rows.write_manifest(self.place)
@@ -330,7 +330,7 @@ class PackedInfoTest(ReaderTest):
         self.write(3)
         whole = (self.place / "packed.json").read_text()
         for path, value, said in (
-                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 4, "newer"),
+                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 6, "newer"),
                 (("splits",), [], "splits"), (("tokenizer", "vocab_size"), -1, "vocab_size"),
                 (("tokenizer", "model"), "../secret", "no name of a file"), (("fill_id",), None, "fill_id"),
                 (("splits", "train", "shards", 0, "object"), "/etc/passwd", "shards[0]: object"),

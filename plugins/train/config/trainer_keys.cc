@@ -36,7 +36,8 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
   "remat": {"type": "text", "choices": ["none", "dots", "full"], "auto": true, "default": "none"},
   "unroll": {"type": "whole", "low": 1, "null": true, "default": null},
   "loss_chunk": {"type": "whole", "low": 0, "null": true, "default": null},
-  "eos": {"type": "whole", "low": 0, "default": 2}},
+  "eos": {"type": "whole", "low": 0, "default": 2},
+  "begin": {"type": "whole", "low": 0, "null": true, "default": null}},
  "objective": {
   "name": {"type": "text", "choices": ["causal", "masked", "spans", "prefix", "classes", "regression"], "default": "causal"},
   "random": {"type": "number", "low": 0.0, "high": 1.0, "default": 0.1},
@@ -136,7 +137,12 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
  "llama": {"objectives": ["causal"], "experts": false},
  "lm1b": {"objectives": ["causal"], "experts": false},
  "bert": {"objectives": ["masked", "classes", "regression"], "experts": false},
- "t5": {"objectives": ["spans", "prefix"], "experts": true}}})json";
+ "t5": {"objectives": ["spans", "prefix"], "experts": true}},
+"model_types": {
+ "llama": "llama",
+ "bert": "bert",
+ "t5": "t5",
+ "pipe_t5_experts": "t5"}})json";
 
 }  // namespace
 

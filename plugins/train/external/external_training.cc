@@ -224,7 +224,7 @@ Result<PlaceholderValues> ExternalTraining::Values(const std::string& place,
   const std::string named = above(job_.data_set_uri), root = above(named);
   return PlaceholderValues{
       {"data", job_.data_dir},
-      {"tokenizer", job_.tokenizer_dir + "/tokenizer.model"},
+      {"tokenizer", StrCat(job_.tokenizer_dir, "/", job_.tokenizer_file)},
       {"data_set", job_.data_set_uri},
       {"tfds_dir", root},
       {"tfds_name", named.substr(std::min(named.size(), root.size() + 1))},

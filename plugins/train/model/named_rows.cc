@@ -10,6 +10,7 @@
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/model/named_run.h"
+#include "plugins/train/model_file.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
 
@@ -23,7 +24,7 @@ constexpr std::string_view kPackedInfo = "packed.json";
 
 /// True if the rows of these splits need this file.
 bool IsOfSplits(std::string_view name, const std::vector<std::string>& splits) {
-  return name == kPackedInfo || name == "tokenizer.model" ||
+  return name == kPackedInfo || IsTokenizerFile(name) ||
          std::any_of(splits.begin(), splits.end(),
                      [&](const std::string& split) { return name.starts_with(StrCat(split, "-")); });
 }

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
+#include "plugins/train/model_file.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
@@ -24,17 +25,9 @@ namespace fs = std::filesystem;
 constexpr const char* kFetched = ".pipe/fetched";
 constexpr const char* kExport = "export/";
 constexpr std::uint64_t kMostManifest = 256 << 20;
-/// The files of an export that each program about a model opens.
-constexpr std::string_view kModel = "export/model.safetensors";
-constexpr std::array<std::string_view, 3> kNeeded = {kModel, "export/pipe.json", "export/tokenizer.model"};
-
-/// True if the directory is an export itself.
-bool HoldsExport(const fs::path& directory) {
-  std::error_code error;
-  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](std::string_view name) {
-    return fs::is_regular_file(directory / fs::path(name).filename(), error);
-  });
-}
+/// The files of an export that each program about a model opens, beside that of its tokenizer.
+constexpr std::string_view kModel = "model.safetensors";
+constexpr std::array<std::string_view, 2> kNeeded = {kModel, "pipe.json"};
 
 Status Absent(std::string why) { return Status(Code::kNotFound, std::move(why)); }
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
@@ -47,6 +40,22 @@ bool HoldsRun(const fs::path& directory) {
 bool IsFile(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
+}
+
+/// Returns the first file of an export that `directory` lacks; empty: none.
+std::string LackedOf(const std::string& directory) {
+  const auto there = [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); };
+  const auto lacked = std::find_if_not(kNeeded.begin(), kNeeded.end(), there);
+  if (lacked != kNeeded.end()) return std::string(*lacked);
+  if (std::any_of(kTokenizerFiles.begin(), kTokenizerFiles.end(), there)) return {};
+  return StrCat(kTokenizerFiles[0], " or ", kTokenizerFiles[1]);
+}
+
+/// True if it has no file of an export.
+bool HasNothingOf(const std::string& directory) {
+  const auto there = [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); };
+  return std::none_of(kNeeded.begin(), kNeeded.end(), there) &&
+         std::none_of(kTokenizerFiles.begin(), kTokenizerFiles.end(), there);
 }
 
 Status Unfinished(const std::string& run) {
@@ -62,17 +71,16 @@ std::string ExportAgain(const std::string& run) {
 
 /// Checks that the export in `directory` is there. `run`: the place as a person knows it.
 Status CheckExport(const std::string& directory, const std::string& run, bool ended) {
-  if (!ended && !IsFile(StrCat(directory, "/", kModel))) return Unfinished(run);
-  if (std::none_of(kNeeded.begin(), kNeeded.end(),
-                   [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); }))
+  const std::string place = directory + "/export";
+  if (!ended && !IsFile(StrCat(place, "/", kModel))) return Unfinished(run);
+  if (HasNothingOf(place))
     return Absent(StrCat(run,
                          ": its training has ended without an export; give the stage `train` "
                          "`export: true`, or remove ",
                          run, "/result.json if it has that, and run the pipeline"));
-  for (const std::string_view name : kNeeded)
-    if (!IsFile(StrCat(directory, "/", name)))
-      return Absent(StrCat(run, "/", name, ": is missing; ", ExportAgain(run)));
-  return {};
+  const std::string lacked = LackedOf(place);
+  if (lacked.empty()) return {};
+  return Absent(StrCat(run, "/", kExport, lacked, ": is missing; ", ExportAgain(run)));
 }
 
 /// Brings the export of a run in a bucket here; returns the directory above it.
@@ -183,7 +191,7 @@ Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, c
   std::string at = place;
   const bool elsewhere = IsElsewhere(at);
   while (elsewhere && at.ends_with('/')) at.pop_back();
-  const bool is_export = !elsewhere && !HoldsRun(at) && HoldsExport(at);
+  const bool is_export = !elsewhere && !HoldsRun(at) && LackedOf(at).empty();
   std::string run = at;
   if (!is_export) {
     ASSIGN_OR_RETURN(run, elsewhere ? FindRunElsewhere(at, Meant::kFinished, *call.storage) : FindRun(at));

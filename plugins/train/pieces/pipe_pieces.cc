@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/sentencepiece/line_codec.h"
 #include "text/text_normalizer.h"
 
 struct pipe_pieces {
   std::vector<pipeline::TextNormalizer> rules;
-  std::unique_ptr<const pipeline::SentencePieceEncoder> encoder;
+  std::unique_ptr<const pipeline::LineCodec> codec;
 };
 
 namespace {
@@ -42,14 +42,16 @@ extern "C" {
 
 std::uint32_t pipe_pieces_abi(void) { return PIPE_PIECES_ABI; }
 
-pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, const pipe_pieces_rule* rules,
-                              std::size_t count, char* error, std::size_t error_bytes) {
+pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, std::int32_t vocabulary,
+                              const pipe_pieces_rule* rules, std::size_t count, char* error,
+                              std::size_t error_bytes) {
   Say("memory is full", error, error_bytes);
   return Guarded<pipe_pieces*>(nullptr, [&]() -> pipe_pieces* {
-    auto encoder = pipeline::SentencePieceEncoder::Load(
-        {model, bytes}, pipeline::SentencePieceEncoder::Engine::kOwn, pipeline::SpaceMarks::kBytes);
-    if (!encoder.ok()) {
-      Say(encoder.status().message(), error, error_bytes);
+    const auto kind =
+        vocabulary != 0 ? pipeline::TokenizerKind::kVocabulary : pipeline::TokenizerKind::kSentencePiece;
+    auto codec = pipeline::LineCodec::Open(kind, {model, bytes}, pipeline::SpaceMarks::kBytes);
+    if (!codec.ok()) {
+      Say(codec.status().message(), error, error_bytes);
       return nullptr;
     }
     std::vector<pipeline::TextNormalizer> made;
@@ -59,7 +61,7 @@ pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, const pipe_p
                              .jamo = rule.keep_jamo != 0 ? pipeline::Jamo::kKeep : pipeline::Jamo::kCompose,
                              .letter_case = pipeline::CaseNamed(rule.letter_case),
                              .collapse = rule.collapse != 0});
-    return new pipe_pieces{std::move(made), std::move(encoder).value()};
+    return new pipe_pieces{std::move(made), std::move(codec).value()};
   });
 }
 
@@ -74,9 +76,8 @@ std::int64_t pipe_pieces_encode(const pipe_pieces* pieces, const char* line, std
       if (!rule.Append(text, changed).ok()) return kRefused;
       text = std::move(changed);
     }
-    pipeline::SentencePieceEncoder::Scratch scratch;
     std::vector<std::uint32_t> found, ends;
-    if (!pieces->encoder->Encode(text, scratch, found, ends).ok()) return kRefused;
+    if (!pieces->codec->Encode(text, found, ends).ok()) return kRefused;
     std::copy_n(found.begin(), std::min(room, found.size()), ids);
     return static_cast<std::int64_t>(found.size());
   });
@@ -85,7 +86,7 @@ std::int64_t pipe_pieces_encode(const pipe_pieces* pieces, const char* line, std
 std::int64_t pipe_pieces_decode(const pipe_pieces* pieces, const std::uint32_t* ids, std::size_t count,
                                 char* text, std::size_t room) {
   return Guarded(kRefused, [&] {
-    const pipeline::Result<std::string> found = pieces->encoder->Decode(std::span(ids, count));
+    const pipeline::Result<std::string> found = pieces->codec->Decode(std::span(ids, count));
     if (!found.ok()) return kRefused;
     std::copy_n(found->begin(), std::min(room, found->size()), text);
     return static_cast<std::int64_t>(found->size());

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define PIPE_PIECES_ABI 2u
+#define PIPE_PIECES_ABI 3u
 #define PIPE_PIECES_API __attribute__((visibility("default")))
 
 typedef struct pipe_pieces pipe_pieces;
@@ -27,10 +27,12 @@ typedef struct pipe_pieces_rule {
   int32_t collapse;
 } pipe_pieces_rule;
 
-/* Opens the bytes of a tokenizer.model. `rules`, so many, change a text one after the other before it becomes
- * ids. Null: the library refuses the model; `error` has the reason. */
-PIPE_PIECES_API pipe_pieces* pipe_pieces_open(const char* model, size_t bytes, const pipe_pieces_rule* rules,
-                                              size_t count, char* error, size_t error_bytes);
+/* Opens the bytes of a tokenizer.model, or with `vocabulary` 1 of a vocab.txt, whose words are those of a
+ * text. `rules`, so many, change a text one after the other before it becomes ids. Null: the library refuses
+ * the tokenizer; `error` has the reason. */
+PIPE_PIECES_API pipe_pieces* pipe_pieces_open(const char* model, size_t bytes, int32_t vocabulary,
+                                              const pipe_pieces_rule* rules, size_t count, char* error,
+                                              size_t error_bytes);
 PIPE_PIECES_API void pipe_pieces_close(pipe_pieces* pieces);
 
 /* Converts a line in valid UTF-8 to ids, and ids to text. Each returns the full number of ids or bytes, and

@@ -14,7 +14,6 @@
 
 namespace pipeline {
 
-inline constexpr std::string_view kBertVocabularyFile = "vocab.txt";
 inline constexpr std::string_view kBertConfigFile = "bert_config.json";
 inline constexpr std::string_view kBertInfoFile = "bert.json";
 

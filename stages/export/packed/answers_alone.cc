@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer/tokenizer_layout.h"
 #include "stages/tokenizer/tokenizer_settings.h"
 
 namespace pipeline {
@@ -35,8 +36,15 @@ class AnswersAlone final : public TargetWeights {
   bool in_answer_ = false;  // the open document had the mark
 };
 
+std::string NoSymbols() {
+  return StrCat(kAnswersAfterKey,
+                ": a vocab.txt has no user-defined symbols, which text gives as one id; write labels, or "
+                "take a SentencePiece model that has some");
+}
+
 Result<std::uint32_t> IdOf(std::string_view piece, const ArtifactInput& tokenizer,
                            const TokenizerFacts& facts) {
+  if (KindOf(facts) == TokenizerKind::kVocabulary) return Status(Code::kFailedPrecondition, NoSymbols());
   ASSIGN_OR_RETURN(const std::string bytes, ReadTokenizerModel(tokenizer, facts));
   Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return std::move(model).status().Annotate(facts.model);
@@ -57,6 +65,7 @@ Status CheckPromisedAnswers(const Json& config, const Promise& promise) {
   const Json& piece = config[kAnswersAfterKey];
   const bool of_plugin = promise.maker.find('.') != std::string_view::npos;  // its keys are unknown
   if (piece.is_null() || promise.named_input != kTokenizerInput || of_plugin) return {};
+  if (promise.facts["layout"].AsString() == kBertLayout) return Status(Code::kInvalidArgument, NoSymbols());
   for (const Json& symbol : promise.config[kSymbolsKey].AsArray())
     if (symbol == piece) return {};
   return Status(Code::kInvalidArgument,

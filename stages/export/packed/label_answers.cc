@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "base/str.h"
-#include "formats/sentencepiece_model.h"
 #include "stages/export/packed/packed_labels.h"
 #include "stages/lines/labels.h"
-#include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/sentencepiece/line_codec.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -59,19 +58,18 @@ class NamedLabels final : public RecordLabels {
   const LabelNumbers numbers_;
 };
 
-Result<LabelAnswer> Encoded(const SentencePieceEncoder& encoder, const std::string& name) {
-  SentencePieceEncoder::Scratch scratch;
+Result<LabelAnswer> Encoded(const LineCodec& codec, const std::string& name) {
   LabelAnswer answer;
   answer.label.name = name;
-  const Status status = encoder.Encode(name, scratch, answer.label.ids, answer.ends);
+  const Status status = codec.Encode(name, answer.label.ids, answer.ends);
   if (!status.ok()) return Status(status).Annotate(StrCat("labels: '", Printable(name), "'"));
   return answer;
 }
 
 class NumberLabels final : public RecordLabels {
  public:
-  NumberLabels(std::unique_ptr<const SentencePieceEncoder> encoder, bool fails)
-      : encoder_(std::move(encoder)), fails_(fails) {}
+  NumberLabels(std::unique_ptr<const LineCodec> codec, bool fails)
+      : codec_(std::move(codec)), fails_(fails) {}
 
   std::vector<PackedLabel> named() const override { return {}; }
   std::size_t longest() const override { return kMostIdsOfNumber; }
@@ -82,38 +80,51 @@ class NumberLabels final : public RecordLabels {
   Result<LabelAnswer> Answer(std::string_view label) const override {
     const std::optional<std::string> text = NumberLabel(label);
     if (!text) return Status(Code::kInternal, "packed rows: a label is no number [this is a bug]");
-    return Encoded(*encoder_, *text);
+    return Encoded(*codec_, *text);
   }
 
   // At most an id for each byte of a number and of the space that some tokenizers put before it.
   static constexpr std::size_t kMostIdsOfNumber = kLongestNumber + 3;
 
  private:
-  const std::unique_ptr<const SentencePieceEncoder> encoder_;
+  const std::unique_ptr<const LineCodec> codec_;
   const bool fails_;
 };
 
-Result<std::unique_ptr<const SentencePieceEncoder>> OpenEncoder(const ArtifactInput& tokenizer,
-                                                                const TokenizerFacts& facts) {
+Result<std::unique_ptr<const LineCodec>> OpenCodec(const ArtifactInput& tokenizer,
+                                                   const TokenizerFacts& facts) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadTokenizerModel(tokenizer, facts));
-  auto encoder = SentencePieceEncoder::Load(bytes);
-  if (!encoder.ok()) return std::move(encoder).status().Annotate(facts.model);
-  return encoder;
+  auto codec = LineCodec::Open(KindOf(facts), bytes);
+  if (!codec.ok()) return std::move(codec).status().Annotate(facts.model);
+  return codec;
+}
+
+/// Returns the text that a vocab.txt lacks of the numbers with this character; empty: none. Digits and `e`
+/// are also inside of a word.
+std::string LackedPiece(const WordPieceVocabulary& vocabulary, char character) {
+  std::string piece(1, character);
+  if (character == '-' || character == '.') return {};
+  piece.insert(0, kContinuation);
+  return vocabulary.Find(piece) ? std::string() : piece;
 }
 
 /// kInvalidArgument: a number may have no ids that give its text, or no room in a row.
-Status CheckNumbers(const SentencePieceEncoder& encoder, const TokenizerFacts& facts, const RowRules& rules) {
+Status CheckNumbers(const LineCodec& codec, const TokenizerFacts& facts, const RowRules& rules) {
   for (const char character : kNumberCharacters) {
-    ASSIGN_OR_RETURN(const LabelAnswer answer, Encoded(encoder, std::string(1, character)));
+    ASSIGN_OR_RETURN(const LabelAnswer answer, Encoded(codec, std::string(1, character)));
     const std::vector<std::uint32_t>& ids = answer.label.ids;
     const bool unknown =
         facts.unk_id >= 0 && std::count(ids.begin(), ids.end(), static_cast<std::uint32_t>(facts.unk_id)) > 0;
-    if (ids.empty() || unknown)
+    const std::string lacked = ids.empty() || unknown          ? std::string(1, character)
+                               : codec.vocabulary() != nullptr ? LackedPiece(*codec.vocabulary(), character)
+                                                               : std::string();
+    if (!lacked.empty())
       return Status(Code::kInvalidArgument,
-                    StrCat("labels: the tokenizer has no piece for '", std::string(1, character),
-                           "', which numbers have; take one with `byte_fallback: true`"));
+                    StrCat("labels: the tokenizer has no piece for '", lacked, "', which numbers have; take ",
+                           codec.vocabulary() != nullptr ? "a vocab.txt that has it"
+                                                         : "one with `byte_fallback: true`"));
   }
-  const std::size_t taken = NumberLabels::kMostIdsOfNumber + (rules.newline_id ? 2 : 1);
+  const std::size_t taken = NumberLabels::kMostIdsOfNumber + IdsBesideLabel(rules);
   if (taken < rules.seq_len) return {};
   return Status(
       Code::kInvalidArgument,
@@ -165,17 +176,17 @@ Result<std::shared_ptr<const RecordLabels>> ChooseLabels(const StageContext& con
                                                          const TokenizerFacts& facts, const RowRules& rules) {
   if (!HasLabels(context.config)) return std::shared_ptr<const RecordLabels>();
   const bool fails = FailsOnUnknownLabel(context.config);
-  ASSIGN_OR_RETURN(std::unique_ptr<const SentencePieceEncoder> encoder,
-                   OpenEncoder(context.artifacts.at(std::string(kTokenizerInput)), facts));
+  ASSIGN_OR_RETURN(std::unique_ptr<const LineCodec> codec,
+                   OpenCodec(context.artifacts.at(std::string(kTokenizerInput)), facts));
   if (HasNumberLabels(context.config)) {
-    RETURN_IF_ERROR(CheckNumbers(*encoder, facts, rules));
-    return std::shared_ptr<const RecordLabels>(std::make_shared<NumberLabels>(std::move(encoder), fails));
+    RETURN_IF_ERROR(CheckNumbers(*codec, facts, rules));
+    return std::shared_ptr<const RecordLabels>(std::make_shared<NumberLabels>(std::move(codec), fails));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PackedLabelNames(context.config));
   LabelAnswers answers;
   std::vector<PackedLabel> labels;
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(LabelAnswer answer, Encoded(*encoder, name));
+    ASSIGN_OR_RETURN(LabelAnswer answer, Encoded(*codec, name));
     labels.push_back(answer.label);
     answers.push_back(std::move(answer));
   }

@@ -28,7 +28,7 @@ namespace {
 
 /// Ids of a row that a document with this label does not have for its text.
 std::size_t TakenBy(const LabelAnswer& answer, const RowRules& rules) {
-  return answer.label.ids.size() + (rules.newline_id ? 2 : 1);
+  return answer.label.ids.size() + IdsBesideLabel(rules);
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ Status LabelledDocuments::Add(std::span<const std::uint32_t> ids, const LabelAns
                   StrCat("packed rows: the lines of document ", document, " have the labels '",
                          Printable(label_->label.name), "' and '", Printable(label.label.name),
                          "', and a document has one; let each labelled record be a document"));
-  } else if (rules_.newline_id) {
-    Append({&*rules_.newline_id, 1});
+  } else if (rules_.line_end) {
+    Append({&*rules_.line_end, 1});
   }
   Append(ids);
   return {};
@@ -82,7 +82,7 @@ void LabelledDocuments::Append(std::span<const std::uint32_t> ids) {
 Status LabelledDocuments::Close() {
   const LabelAnswer answer = *std::exchange(label_, std::nullopt);
   cut_documents_ += std::exchange(cut_, false) ? 1 : 0;
-  if (rules_.newline_id) ids_.push_back(*rules_.newline_id);
+  if (rules_.before_label) ids_.push_back(*rules_.before_label);
   // The text of the label alone is counted: no id before it has any.
   std::vector<std::uint32_t> ends(ids_.size(), 0);
   ids_.insert(ids_.end(), answer.label.ids.begin(), answer.label.ids.end());

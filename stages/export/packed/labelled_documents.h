@@ -24,6 +24,11 @@ struct LabelAnswer {
 /// By number. Immutable.
 using LabelAnswers = std::vector<LabelAnswer>;
 
+/// Ids of a labelled document beside those of its text and its label.
+constexpr std::size_t IdsBesideLabel(const RowRules& rules) {
+  return 1u + (rules.begin ? 1u : 0u) + (rules.before_label ? 1u : 0u);
+}
+
 /// kInvalidArgument: a row has no room for a label and one id of text.
 Status CheckLabelRoom(const LabelAnswers& answers, const RowRules& rules);
 
@@ -64,7 +69,7 @@ class LabelledDocuments {
 /// Upper bound of the memory of LabelledDocuments for this much text, in documents of 16 bytes on average or
 /// more. `longest`: ids of the longest label.
 constexpr std::uint64_t LabelledMemory(std::uint64_t text_bytes, std::uint64_t longest) {
-  return BestFitMemory(text_bytes, true) + BestFitMemory(text_bytes / 16, true) * (longest + 2);
+  return BestFitMemory(text_bytes, true) + BestFitMemory(text_bytes / 16, true) * (longest + 3);
 }
 
 }  // namespace pipeline

@@ -18,7 +18,8 @@ constexpr std::string_view kRowsKey = "rows", kDocumentsKey = "documents";
 constexpr std::uint32_t kVersion = 1;         // of Examples in TFRecords, without segments
 constexpr std::uint32_t kOtherVersion = 2;    // of all rows that a reader of version 1 would misread
 constexpr std::uint32_t kWeightsVersion = 3;  // of rows with weights
-constexpr std::uint32_t kNewest = 4;          // of documents
+constexpr std::uint32_t kDocumentsVersion = 4;
+constexpr std::uint32_t kNewest = 5;  // of rows of a vocab.txt
 
 /// In the order of Packing.
 constexpr std::array<std::string_view, 3> kPackings = {kStreamPacking, kBestFitPacking, kDocumentsPacking};
@@ -32,8 +33,11 @@ void Put(Json& json, const PackedInfo& info, const PackedTotals& totals) {
   if (info.weights) json["scored"] = totals.scored;
 }
 
+bool HasVocabulary(const PackedInfo& info) { return KindOf(info.tokenizer) == TokenizerKind::kVocabulary; }
+
 std::uint32_t VersionOf(const PackedInfo& info) {
-  if (info.documents()) return kNewest;
+  if (info.documents()) return kDocumentsVersion;
+  if (HasVocabulary(info)) return kNewest;
   if (info.weights) return kWeightsVersion;
   return info.encoding == PackedEncoding::kExample && !info.segments ? kVersion : kOtherVersion;
 }
@@ -118,7 +122,29 @@ Status ReadLabels(const Json& json, PackedInfo& info) {
   return told_apart.ok() ? Status() : Status(Code::kDataLoss, std::string(told_apart.message()));
 }
 
+std::optional<std::uint32_t> KnownId(std::int32_t id) {
+  return id < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(id));
+}
+
 }  // namespace
+
+TokenizerFacts PackedTokenizer(TokenizerFacts facts) {
+  const bool words = KindOf(facts) == TokenizerKind::kVocabulary;
+  facts.model = words ? kBertVocabularyFile : kPackedModelFile;
+  if (words) facts.eos_id = facts.sep_id;
+  return facts;
+}
+
+RowRules PackedInfo::rules(bool has_labels) const {
+  const std::optional<std::uint32_t> eos = KnownId(tokenizer.eos_id), newline = KnownId(tokenizer.newline_id);
+  const bool words = HasVocabulary(*this);
+  RowRules rules = {seq_len, eos.value_or(0), fill_id, newline};
+  if (documents()) return rules;
+  if (words) rules.begin = KnownId(tokenizer.cls_id);
+  rules.before_label = words ? eos : newline;
+  if (!newline && !words && !has_labels) rules.line_end = eos;
+  return rules;
+}
 
 std::string_view PackingName(Packing packing) { return kPackings[static_cast<std::size_t>(packing)]; }
 
@@ -195,9 +221,6 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   info.packing = *known_packing;
   info.segments = (*json)["segments"].AsBool();
   info.weights = (*json)["weights"].AsBool();
-  if (status.ok() && version != VersionOf(info))
-    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " does not fit ",
-                                          info.documents() ? kDocumentsPacking : "rows", " in ", encoding));
   if (!info.documents()) {
     info.seq_len = fields.Number32("seq_len");
     info.fill_id = fields.Number32("fill_id");
@@ -210,6 +233,12 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
     info.splits.push_back(SplitFromJson(name, split, info, status));
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
+  if (version != VersionOf(info))
+    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " does not fit ",
+                                          info.documents() ? kDocumentsPacking : "rows", " in ", encoding,
+                                          HasVocabulary(info) ? " of a vocab.txt" : ""));
+  if (HasVocabulary(info) && (info.tokenizer.cls_id < 0 || info.tokenizer.eos_id < 0))
+    return Status(Code::kDataLoss, "tokenizer: rows of a vocab.txt have [CLS] and [SEP], which it lacks");
   if (feature != kPackedFeature || type != info.dtype())
     return Status(Code::kDataLoss, StrCat("rows have the feature ", feature, " of ", type, ", not ",
                                           kPackedFeature, " of ", info.dtype()));

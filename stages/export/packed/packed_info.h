@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_labels.h"
+#include "stages/export/packed/row_packer.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 
 namespace pipeline {
@@ -53,10 +54,14 @@ inline constexpr std::string_view kDocumentsPacking = "documents";
 std::string_view PackingName(Packing packing);
 std::optional<Packing> PackingOf(std::string_view name);
 
+/// The facts of a tokenizer as rows have them: the name of its file beside them, and with a vocab.txt, which
+/// has no eos, [SEP] as eos.
+TokenizerFacts PackedTokenizer(TokenizerFacts facts);
+
 struct PackedInfo {
   std::uint32_t seq_len = 0;  // 0: there are no rows
   std::uint32_t fill_id = 0;
-  TokenizerFacts tokenizer;
+  TokenizerFacts tokenizer;         // PackedTokenizer
   std::vector<PackedSplit> splits;  // by name
   PackedEncoding encoding = PackedEncoding::kExample;
   Packing packing = Packing::kStream;
@@ -69,6 +74,8 @@ struct PackedInfo {
   bool labelled() const { return !labels.empty() || number_labels; }
   bool best_fit() const { return packing == Packing::kBestFit; }
   bool documents() const { return packing == Packing::kDocuments; }
+  /// The rules of its rows or documents. `has_labels`: documents have labels, known or not.
+  RowRules rules(bool has_labels) const;
   /// The NumPy name of the ids' type.
   std::string_view dtype() const;
   /// The share of padding among the ids of `totals`; 0 if there are no ids.

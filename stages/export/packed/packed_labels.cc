@@ -31,8 +31,10 @@ Status CheckIds(const PackedLabel& label, const TokenizerFacts& tokenizer) {
                             tokenizer.vocab_size, " pieces"));
     if (tokenizer.unk_id >= 0 && id == static_cast<std::uint32_t>(tokenizer.unk_id))
       return Refused(StrCat(Quoted(label), " has text for which the tokenizer has no piece, so that its ids ",
-                            "do not give the name; choose another name, or a tokenizer with ",
-                            "`byte_fallback: true`"));
+                            "do not give the name; choose another name",
+                            KindOf(tokenizer) == TokenizerKind::kVocabulary
+                                ? ""
+                                : ", or a tokenizer with `byte_fallback: true`"));
     if (tokenizer.eos_id >= 0 && id == static_cast<std::uint32_t>(tokenizer.eos_id))
       return Refused(StrCat(Quoted(label), " has the id that ends documents; choose another name"));
   }

@@ -16,20 +16,20 @@ namespace {
 class StreamPacker final : public RowPacker {
  public:
   StreamPacker(const RowRules& rules, TakeRow row, std::unique_ptr<TargetWeights> weights)
-      : RowPacker(std::move(weights)), rules_(rules), take_(std::move(row)) {
-    row_.reserve(std::size_t{rules_.seq_len} + 1);
-    Begin(rules_.eos_id);
+      : RowPacker(rules, std::move(weights)), take_(std::move(row)) {
+    row_.reserve(std::size_t{rules.seq_len} + 1);
+    BeginRow(rules.eos_id);
   }
 
  private:
-  std::size_t Room() const override { return rules_.seq_len + std::size_t{1} - row_.size(); }
+  std::size_t Room() const override { return rules().seq_len + std::size_t{1} - row_.size(); }
 
   Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool scored) override {
     BeginSegment();
     row_.insert(row_.end(), ids.begin(), ids.end());
     if (has_weights()) row_weights_.insert(row_weights_.end(), ids.size(), scored ? 1 : 0);
     if (scored) RETURN_IF_ERROR(CountText(text, facts_));
-    return row_.size() > rules_.seq_len ? Emit() : Status();
+    return row_.size() > rules().seq_len ? Emit() : Status();
   }
 
   Status GiveRest() override { return row_.size() > 1 ? Emit() : Status(); }
@@ -41,34 +41,33 @@ class StreamPacker final : public RowPacker {
   }
 
   /// The end of a line counts as one byte and one character, whichever id encodes it.
-  Status EndLine(bool of_document, bool scored) override {
+  Status EndLine(std::optional<std::uint32_t> id, bool of_document, bool scored) override {
+    if (scored) RETURN_IF_ERROR(CountText("\n", facts_));
+    if (!id) return {};
     BeginSegment();
-    row_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
+    row_.push_back(*id);
     between_documents_ = of_document;
     if (has_weights()) row_weights_.push_back(scored ? 1 : 0);
-    if (scored) RETURN_IF_ERROR(CountText("\n", facts_));
-    return row_.size() > rules_.seq_len ? Emit() : Status();
+    return row_.size() > rules().seq_len ? Emit() : Status();
   }
 
   Status Emit() {
     facts_.length = static_cast<std::uint32_t>(row_.size());
     const std::uint32_t last = row_.back();
-    row_.resize(rules_.seq_len + std::size_t{1}, rules_.fill_id);
+    row_.resize(rules().seq_len + std::size_t{1}, rules().fill_id);
     if (has_weights()) row_weights_.resize(row_.size());
     RETURN_IF_ERROR(take_(row_, facts_, segments_, row_weights_));
     segments_.clear();
     facts_ = {};
-    Begin(last);
+    BeginRow(last);
     return {};
   }
 
-  /// Begins a row with this id, which is context.
-  void Begin(std::uint32_t context) {
+  void BeginRow(std::uint32_t context) {
     row_.assign(1, context);
     if (has_weights()) row_weights_.assign(1, 0);
   }
 
-  const RowRules rules_;
   const TakeRow take_;
   std::vector<std::uint32_t> row_;          // the ids of the open row; never full between calls
   std::vector<std::uint32_t> segments_;     // of the open row
@@ -92,7 +91,7 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 class BestFitPacker final : public RowPacker {
  public:
   BestFitPacker(const RowRules& rules, TakeRow row, std::unique_ptr<TargetWeights> weights)
-      : RowPacker(std::move(weights)), rules_(rules), take_(std::move(row)) {}
+      : RowPacker(rules, std::move(weights)), take_(std::move(row)) {}
 
  private:
   /// At most seq_len ids of one document.
@@ -102,7 +101,7 @@ class BestFitPacker final : public RowPacker {
     bool continues = false;   // the document began in an earlier piece
   };
 
-  std::size_t Room() const override { return rules_.seq_len - open_.facts.length; }
+  std::size_t Room() const override { return rules().seq_len - open_.facts.length; }
 
   Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool scored) override {
     ids_.insert(ids_.end(), ids.begin(), ids.end());
@@ -110,7 +109,7 @@ class BestFitPacker final : public RowPacker {
     open_.facts.length += static_cast<std::uint32_t>(ids.size());
     if (scored) RETURN_IF_ERROR(CountText(text, open_.facts));
     // The end of the line follows in any case: a document never ends here.
-    return open_.facts.length == rules_.seq_len ? ClosePiece(false) : Status();
+    return open_.facts.length == rules().seq_len ? ClosePiece(false) : Status();
   }
 
   Status GiveRest() override {
@@ -124,12 +123,13 @@ class BestFitPacker final : public RowPacker {
     return {};
   }
 
-  Status EndLine(bool of_document, bool scored) override {
-    ids_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
+  Status EndLine(std::optional<std::uint32_t> id, bool of_document, bool scored) override {
+    if (scored) RETURN_IF_ERROR(CountText("\n", open_.facts));
+    if (!id) return {};
+    ids_.push_back(*id);
     if (has_weights()) id_weights_.push_back(scored ? 1 : 0);
     ++open_.facts.length;
-    if (scored) RETURN_IF_ERROR(CountText("\n", open_.facts));
-    return of_document || open_.facts.length == rules_.seq_len ? ClosePiece(of_document) : Status();
+    return of_document || open_.facts.length == rules().seq_len ? ClosePiece(of_document) : Status();
   }
 
   Status ClosePiece(bool ends_document) {
@@ -154,7 +154,7 @@ class BestFitPacker final : public RowPacker {
       const auto best = open.lower_bound({length, 0});
       if (best == open.end()) {
         row_of[piece] = rows_++;
-        if (length < rules_.seq_len) open.emplace(rules_.seq_len - length, row_of[piece]);
+        if (length < rules().seq_len) open.emplace(rules().seq_len - length, row_of[piece]);
         continue;
       }
       auto taken = open.extract(best);
@@ -168,7 +168,7 @@ class BestFitPacker final : public RowPacker {
   /// Emits the row whose first piece is `piece`.
   Status Emit(std::uint32_t piece, const std::vector<std::uint32_t>& next) {
     const Piece& front = pieces_[piece];
-    row_.assign(1, front.continues ? ids_[front.begin - 1] : rules_.eos_id);
+    row_.assign(1, front.continues ? ids_[front.begin - 1] : rules().eos_id);
     if (has_weights()) row_weights_.assign(1, 0);
     segments_.clear();
     PackedRowFacts facts;
@@ -188,12 +188,11 @@ class BestFitPacker final : public RowPacker {
                     "packed rows: the text of one row has 4 GiB; give a smaller `seq_len`");
     facts.bytes = static_cast<std::uint32_t>(bytes);
     facts.length = static_cast<std::uint32_t>(row_.size());
-    row_.resize(rules_.seq_len + std::size_t{1}, rules_.fill_id);
+    row_.resize(rules().seq_len + std::size_t{1}, rules().fill_id);
     if (has_weights()) row_weights_.resize(row_.size());
     return take_(row_, facts, segments_, row_weights_);
   }
 
-  const RowRules rules_;
   const TakeRow take_;
   std::vector<std::uint32_t> ids_;        // of all pieces, one behind the other
   std::vector<std::uint8_t> id_weights_;  // of these ids; empty: rows have none
@@ -206,7 +205,7 @@ class BestFitPacker final : public RowPacker {
 class DocumentPacker final : public RowPacker {
  public:
   DocumentPacker(const RowRules& rules, TakeRow document)
-      : RowPacker(nullptr), rules_(rules), take_(std::move(document)) {}
+      : RowPacker(rules, nullptr), take_(std::move(document)) {}
 
   std::uint64_t empty_documents() const override { return empty_documents_; }
 
@@ -220,13 +219,13 @@ class DocumentPacker final : public RowPacker {
     return CountText(text, facts_);
   }
 
-  /// The end of a line without a newline id counts as well.
-  Status EndLine(bool of_document, bool) override {
+  /// The end of a line without an id counts as well.
+  Status EndLine(std::optional<std::uint32_t> id, bool of_document, bool) override {
     RETURN_IF_ERROR(CountText("\n", facts_));
     if (of_document) return Emit();
-    if (!rules_.newline_id) return {};
+    if (!id) return {};
     RETURN_IF_ERROR(CheckRoom(1));
-    ids_.push_back(*rules_.newline_id);
+    ids_.push_back(*id);
     return {};
   }
 
@@ -243,7 +242,7 @@ class DocumentPacker final : public RowPacker {
   Status Emit() {
     Status taken;
     if (has_text_) {
-      ids_.push_back(rules_.eos_id);
+      ids_.push_back(rules().eos_id);
       facts_.length = static_cast<std::uint32_t>(ids_.size());
       taken = take_(ids_, facts_, {}, {});
     } else {
@@ -255,7 +254,6 @@ class DocumentPacker final : public RowPacker {
     return taken;
   }
 
-  const RowRules rules_;
   const TakeRow take_;
   std::vector<std::uint32_t> ids_;  // of the open document
   PackedRowFacts facts_;            // its bytes and characters
@@ -267,9 +265,11 @@ class DocumentPacker final : public RowPacker {
 
 Status RowPacker::Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
                       std::string_view text, std::uint64_t document) {
-  if (in_line_) RETURN_IF_ERROR(Close(document != document_));
+  const bool begins = !in_line_ || document != document_;
+  if (in_line_) RETURN_IF_ERROR(Close(begins));
   in_line_ = true;
   document_ = document;
+  if (begins && rules_.begin) RETURN_IF_ERROR(Take({&*rules_.begin, 1}, {}, !weights_));
   RETURN_IF_ERROR(CheckLine(ids, ends, text));
   of_line_.clear();
   if (weights_) weights_->Weigh(ids, of_line_);
@@ -293,11 +293,12 @@ Status RowPacker::Finish() {
 }
 
 Status RowPacker::Close(bool of_document) {
-  if (!weights_) return EndLine(of_document, true);
+  const std::optional<std::uint32_t> id = of_document ? rules_.eos_id : rules_.line_end;
+  if (!weights_) return EndLine(id, of_document, true);
   const bool scored = weights_->WeighEnd(of_document);
-  scored_ += scored ? 1 : 0;
+  scored_ += scored && id ? 1 : 0;
   if (of_document && std::exchange(scored_before_, scored_) == scored_) ++unscored_documents_;
-  return EndLine(of_document, scored);
+  return EndLine(id, of_document, scored);
 }
 
 std::size_t RowPacker::CountAlike(std::size_t at, std::size_t end) {

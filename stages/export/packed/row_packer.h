@@ -41,12 +41,15 @@ struct WeightRule {
 using ChooseWeights =
     std::function<Result<WeightRule>(const StageContext& context, const TokenizerFacts& facts)>;
 
-/// The rules for making rows; those of documents are eos_id and newline_id alone.
+/// The rules for making rows; those of documents are eos_id and line_end alone.
 struct RowRules {
   std::uint32_t seq_len = 0;
-  std::uint32_t eos_id = 0;
+  std::uint32_t eos_id = 0;  // ends a document
   std::uint32_t fill_id = 0;
-  std::optional<std::uint32_t> newline_id;  // absent: eos ends each line
+  // Absent: there is no such id.
+  std::optional<std::uint32_t> line_end;    // between two lines of a document
+  std::optional<std::uint32_t> begin = {};  // before the first id of a document
+  std::optional<std::uint32_t> before_label = {};
 };
 
 /// Called for each row with its seq_len + 1 ids, the positions at which segments begin, ascending, without
@@ -59,7 +62,8 @@ using TakeRow =
 class RowPacker {
  public:
   /// `weights` null: rows have none, and each target is scored.
-  explicit RowPacker(std::unique_ptr<TargetWeights> weights) : weights_(std::move(weights)) {}
+  RowPacker(const RowRules& rules, std::unique_ptr<TargetWeights> weights)
+      : rules_(rules), weights_(std::move(weights)) {}
   virtual ~RowPacker() = default;
 
   /// Call with lines in order. `ends` is parallel to `ids`: the ascending byte offset at which each id ends
@@ -76,6 +80,7 @@ class RowPacker {
   virtual std::uint64_t empty_documents() const { return 0; }
 
  protected:
+  const RowRules& rules() const { return rules_; }
   bool has_weights() const { return weights_ != nullptr; }
 
  private:
@@ -83,8 +88,9 @@ class RowPacker {
   virtual std::size_t Room() const = 0;
   /// Adds ids of the open line and their text. All of them are scored targets, or none.
   virtual Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool scored) = 0;
-  /// Ends the open line, and its document if `of_document`. `scored`: the id of the end is a scored target.
-  virtual Status EndLine(bool of_document, bool scored) = 0;
+  /// Ends the open line, and its document if `of_document`. `id`: that of the end; absent: it has none.
+  /// `scored`: this id is a scored target.
+  virtual Status EndLine(std::optional<std::uint32_t> id, bool of_document, bool scored) = 0;
   /// Gives the remaining rows.
   virtual Status GiveRest() = 0;
 
@@ -92,6 +98,7 @@ class RowPacker {
   /// Returns how many of the ids from `at` to `end` on have the weight of the first, and counts them.
   std::size_t CountAlike(std::size_t at, std::size_t end);
 
+  const RowRules rules_;
   const std::unique_ptr<TargetWeights> weights_;
   std::vector<bool> of_line_;   // the weights of the ids of the last line
   bool in_line_ = false;        // the last line is not ended yet

@@ -18,7 +18,7 @@
 #include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/packed_labels.h"
-#include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/sentencepiece/line_codec.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -28,8 +28,8 @@ namespace {
 class LabelledRowCheck {
  public:
   /// `info` has labels, and outlives it, as `tokenizer` does: null, unless they are numbers.
-  LabelledRowCheck(const PackedInfo& info, const SentencePieceEncoder* tokenizer)
-      : info_(info), tokenizer_(tokenizer) {
+  LabelledRowCheck(const PackedInfo& info, const LineCodec* tokenizer)
+      : info_(info), rules_(info.rules(true)), tokenizer_(tokenizer) {
     for (const PackedLabel& label : info.labels) labels_.emplace(label.ids, &label);
   }
 
@@ -37,7 +37,6 @@ class LabelledRowCheck {
   /// `found` has what its index entry must say.
   std::string WrongWith(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> weights,
                         PackedRowFacts& found) const {
-    const auto eos = static_cast<std::uint32_t>(info_.tokenizer.eos_id);
     found = {};
     std::size_t begin = 1;  // of the next document
     while (begin < ids.size()) {
@@ -46,9 +45,10 @@ class LabelledRowCheck {
                                       [this](std::uint32_t id) { return id == info_.fill_id; }) &&
                           std::count(weights.begin() + behind, weights.end(), 1u) == 0;
       if (filled) break;
-      const auto end =
-          static_cast<std::size_t>(std::find(ids.begin() + behind, ids.end(), eos) - ids.begin());
-      if (end == ids.size()) return StrCat("the document with id ", begin, " has no end in the row");
+      const std::size_t text_end = FindEos(ids, begin);
+      // The text of a vocab.txt ends with the same id as its document.
+      const std::size_t end = rules_.before_label == rules_.eos_id ? FindEos(ids, text_end + 1) : text_end;
+      if (end >= ids.size()) return StrCat("the document with id ", begin, " has no end in the row");
       if (std::string wrong = WrongWithDocument(ids, weights, begin, end, found); !wrong.empty())
         return wrong;
       begin = end + 1;
@@ -58,6 +58,12 @@ class LabelledRowCheck {
   }
 
  private:
+  /// Returns the place of the next eos; that behind the last id: there is none.
+  std::size_t FindEos(std::span<const std::uint32_t> ids, std::size_t at) const {
+    const auto from = ids.begin() + static_cast<std::ptrdiff_t>(std::min(at, ids.size()));
+    return static_cast<std::size_t>(std::find(from, ids.end(), rules_.eos_id) - ids.begin());
+  }
+
   /// The same for the document with ids from `begin` on, which eos at `end` ends; adds to `found`.
   std::string WrongWithDocument(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> weights,
                                 std::size_t begin, std::size_t end, PackedRowFacts& found) const {
@@ -72,9 +78,10 @@ class LabelledRowCheck {
       return StrCat("the scored ids ", at, " to ", end, " are not those of a number as rows have it");
     if (!label)
       return StrCat("the scored ids ", at, " to ", end, " are not those of a label of ", kPackedInfoFile);
-    if (info_.tokenizer.newline_id >= 0 &&
-        (at == begin || ids[at - 1] != static_cast<std::uint32_t>(info_.tokenizer.newline_id)))
+    if (rules_.before_label && (at == begin || ids[at - 1] != *rules_.before_label))
       return StrCat("the label at id ", at, " is not a line of its own");
+    if (rules_.begin && ids[begin] != *rules_.begin)
+      return StrCat("the document with id ", begin, " does not begin with id ", *rules_.begin);
     found.bytes += static_cast<std::uint32_t>(label->size() + 1);
     found.chars += static_cast<std::uint32_t>(CountCharacters(*label) + 1);
     return {};
@@ -86,12 +93,18 @@ class LabelledRowCheck {
       const auto label = labels_.find(ids);
       return label == labels_.end() ? std::nullopt : std::optional(label->second->name);
     }
-    const Result<std::string> text = tokenizer_->Decode(ids);
+    Result<std::string> text = tokenizer_->Decode(ids);
+    if (text.ok() && tokenizer_->vocabulary() != nullptr) {
+      std::erase(*text, ' ');  // 4.5 has three words
+      std::vector<std::uint32_t> again, ends;
+      if (!tokenizer_->Encode(*text, again, ends).ok() || again != ids) return std::nullopt;
+    }
     return text.ok() && NumberLabel(*text) == *text ? std::optional(*text) : std::nullopt;
   }
 
   const PackedInfo& info_;
-  const SentencePieceEncoder* const tokenizer_;
+  const RowRules rules_;
+  const LineCodec* const tokenizer_;
   std::map<std::vector<std::uint32_t>, const PackedLabel*> labels_;  // by their ids
 };
 
@@ -102,7 +115,7 @@ class RowCheck {
  public:
   /// `index` is null if it cannot be used; then the checks that need it are left out. `tokenizer`: null,
   /// unless labels are numbers.
-  RowCheck(const PackedInfo& info, const PackedIndex* index, const SentencePieceEncoder* tokenizer)
+  RowCheck(const PackedInfo& info, const PackedIndex* index, const LineCodec* tokenizer)
       : info_(info), index_(index) {
     if (!info.labels.empty() || tokenizer != nullptr) labels_.emplace(info, tokenizer);
   }
@@ -211,7 +224,7 @@ class PackedCheck final : public ExportCheck {
     for (const ManifestShard& shard : manifest().shards)
       if (Find(PackedIndexOf(shard.object.name, encoding)) == nullptr)
         findings.Add(StrCat("shard ", shard.object.name, ": its index is not in the manifest"));
-    VerifyNames({kPackedInfoFile, kPackedModelFile}, findings);
+    VerifyNames({kPackedInfoFile, info_.ok() ? info_->tokenizer.model : kPackedInfoFile}, findings);
     VerifyDescription(kPackedInfoFile, info_.status(), findings);
   }
 
@@ -301,9 +314,9 @@ class PackedCheck final : public ExportCheck {
   /// `index` is null if it cannot be used.
   Status VerifyRows(const ByteFile& file, const ManifestShard& shard, const PackedIndex* index,
                     Findings& findings, ReadCounts& counts) const {
-    std::unique_ptr<const SentencePieceEncoder> tokenizer;
+    std::unique_ptr<const LineCodec> tokenizer;
     if (info_->number_labels) {
-      auto loaded = ReadTokenizer(kPackedModelFile);
+      auto loaded = OpenTokenizer();
       if (!loaded.ok())
         findings.Add(StrCat("its labels cannot be read: ", loaded.status().message()));
       else
@@ -319,6 +332,11 @@ class PackedCheck final : public ExportCheck {
       RETURN_IF_ERROR(VerifyRecords(file, shard, wrong, stop(), findings, counts));
     VerifyScored(check, shard, findings);
     return {};
+  }
+
+  Result<std::unique_ptr<const LineCodec>> OpenTokenizer() const {
+    ASSIGN_OR_RETURN(const std::string bytes, Read(info_->tokenizer.model));
+    return LineCodec::Open(KindOf(info_->tokenizer), bytes);
   }
 
   /// Only where each row could be counted: the others have findings of their own.

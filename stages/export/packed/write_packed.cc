@@ -149,7 +149,7 @@ ShardRules RulesOf(const StageContext& context, const PackedRules& packed, const
     ASSIGN_OR_RETURN(std::string described, Describe(info, weights, shards, outputs, left_out));
     Sidecars sidecars;
     sidecars.before_manifest.push_back({std::string(kPackedInfoFile), std::move(described)});
-    sidecars.before_manifest.push_back({std::string(kPackedModelFile), std::move(model)});
+    sidecars.before_manifest.push_back({info.tokenizer.model, std::move(model)});
     return sidecars;
   };
   return rules;
@@ -223,8 +223,8 @@ bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::
   const auto index = [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return PackedIndexName(split, number, count, encoding);
   };
-  return IsOneOf(object, {kPackedInfoFile, kPackedModelFile}) || IsShardName(object, splits, shard) ||
-         IsShardName(object, splits, index);
+  return IsOneOf(object, {kPackedInfoFile, kPackedModelFile, kBertVocabularyFile}) ||
+         IsShardName(object, splits, shard) || IsShardName(object, splits, index);
 }
 
 /// Loaders read a pattern such as `train-*.tfrecord*`; Megatron reads all files of a directory
@@ -240,16 +240,25 @@ bool IsReadName(const Json& config, const std::vector<std::string>& splits, std:
   });
 }
 
+Status CheckRaw16(const Json& config, const TokenizerFacts& facts) {
+  if (EncodingOf(config) != PackedEncoding::kRaw16 || facts.vocab_size <= kMostOfRaw16) return {};
+  return Status(Code::kFailedPrecondition,
+                StrCat("raw16 has room for ids below ", kMostOfRaw16, ", and the tokenizer has ",
+                       facts.vocab_size, " pieces; write `encoding: raw32`"));
+}
+
 Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& facts) {
+  if (KindOf(facts) == TokenizerKind::kVocabulary) {
+    if (facts.cls_id >= 0 && facts.sep_id >= 0) return CheckRaw16(config, facts);
+    return Status(Code::kFailedPrecondition,
+                  StrCat(facts.model, " has no piece ", facts.cls_id < 0 ? "[CLS]" : "[SEP]",
+                         ", which begins and ends a document; add both to it, or take another vocab.txt"));
+  }
   if (facts.eos_id < 0)
     return Status(Code::kFailedPrecondition,
                   StrCat("write_packed ends documents with the id eos, which a tokenizer of layout '",
                          facts.layout, "' lacks; train one of another layout, such as pipe or flax_lm1b"));
-  if (EncodingOf(config) == PackedEncoding::kRaw16 && facts.vocab_size > kMostOfRaw16)
-    return Status(Code::kFailedPrecondition,
-                  StrCat("raw16 has room for ids below ", kMostOfRaw16, ", and the tokenizer has ",
-                         facts.vocab_size, " pieces; write `encoding: raw32`"));
-  return {};
+  return CheckRaw16(config, facts);
 }
 
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const ChooseWeights& weights) {
@@ -260,18 +269,15 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
   RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
   PackedRules rules;
   PackedInfo& info = rules.info;
-  info.tokenizer = facts;
-  info.tokenizer.model = kPackedModelFile;
+  info.tokenizer = PackedTokenizer(facts);
   info.encoding = EncodingOf(context.config);
   info.packing = PackingIn(context.config);
   info.segments = context.config[kSegmentsKey].AsBool();
-  info.seq_len = rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
-  rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
+  info.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
   // MaxText accepts eos alone as padding in this format.
-  info.fill_id = rules.rows.fill_id = facts.pad_id < 0 || info.encoding == PackedEncoding::kMmap
-                                          ? rules.rows.eos_id
-                                          : static_cast<std::uint32_t>(facts.pad_id);
-  if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
+  const bool eos_fills = facts.pad_id < 0 || info.encoding == PackedEncoding::kMmap;
+  info.fill_id = static_cast<std::uint32_t>(eos_fills ? info.tokenizer.eos_id : facts.pad_id);
+  rules.rows = info.rules(HasLabels(context.config));
   ASSIGN_OR_RETURN(rules.weights, (weights ? weights : ChooseAnswersAlone)(context, facts));
   info.weights = rules.weights.open != nullptr;
   ASSIGN_OR_RETURN(rules.labels, ChooseLabels(context, facts, rules.rows));

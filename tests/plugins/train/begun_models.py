@@ -98,6 +98,8 @@ def begins_with_several_files(sandbox, tuned):
     index.write_text("[1")
     refused("index.json: is not JSON")
     names(parts[0].name)
+    (place / "config.json").write_text('{"model_type": "mistral"}')
+    refused("config.json: has model_type mistral, and the trainer begins with bert, llama, pipe_t5_experts, t5")
     (place / "config.json").write_text('{"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}')
     refused("config.json: has rope_parameters of rope_type llama3, and the trainer knows `default` alone")
     (place / "config.json").write_text('{"rope_scaling": {"type": "linear", "factor": 2.0}}')

@@ -46,6 +46,9 @@ TEST(TrainJobTest, TokenizerMayBeAFileOfThisMachine) {
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(job->tokenizer_dir, "/runs/train-1/export");
   EXPECT_EQ(job->tokenizer_manifest, "");
+  EXPECT_EQ(job->tokenizer_file, "tokenizer.model");
+  tokenizer["uri"] = "/models/bert/vocab.txt";
+  EXPECT_EQ(ParseTrainJob(request)->tokenizer_file, "vocab.txt");
   const auto refused = [&](std::string_view uri) {
     tokenizer["uri"] = uri;
     const Status status = ParseTrainJob(request).status();
@@ -53,8 +56,8 @@ TEST(TrainJobTest, TokenizerMayBeAFileOfThisMachine) {
     return std::string(status.message());
   };
   EXPECT_EQ(refused("/models/spiece.model"),
-            "tokenizer: /models/spiece.model must have the name tokenizer.model, as in the directory of a "
-            "tokenizer and in an export");
+            "tokenizer: /models/spiece.model must have the name tokenizer.model or vocab.txt, as in the "
+            "directory of a tokenizer and in an export");
   EXPECT_EQ(
       refused("gs://bucket/export/tokenizer.model"),
       "tokenizer: is a URL, and the trainer reads files of this machine; copy the directory here (`pipe "

@@ -303,7 +303,7 @@ def absences(sandbox, first, pipe, environment):
     says(f"{copy}: does not exist; name the location that a stage `train` published to")
     shutil.copytree(first, copy)
     (export / "tokenizer.model").unlink()
-    says(f"{copy}/export/tokenizer.model: is missing; remove {result} and run the pipeline: it is exported again")
+    says(f"{copy}/export/tokenizer.model or vocab.txt: is missing; remove {result} and run the pipeline: it is exported again")
     shutil.rmtree(export)
     says(f"{copy}: its training has ended without an export; give the stage `train` `export: true`",
          f"or remove {result} if it has that, and run the pipeline")

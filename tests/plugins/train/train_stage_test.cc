@@ -592,9 +592,16 @@ TEST_F(TrainStageTest, WholeDocumentsAreRefusedByName) {
 
 TEST_F(TrainStageTest, DataThatIsNotPackedIsRefused) {
   packed_["pipe_packed"] = 4;
-  Fails(Code::kInvalidArgument, "no packed data of version 1, 2 or 3", 0);
+  Fails(Code::kInvalidArgument, "no packed data of version 1, 2, 3 or 5", 0);
   packed_["pipe_packed"] = 3;
-  Fails(Code::kInvalidArgument, "no packed data of version 1, 2 or 3", 0);
+  Fails(Code::kInvalidArgument, "no packed data of version 1, 2, 3 or 5", 0);
+}
+
+TEST_F(TrainStageTest, IdsOfAVocabularyAreForTheFamilyBert) {
+  packed_["pipe_packed"] = 5;
+  packed_["tokenizer"]["layout"] = "bert";
+  Fails(Code::kInvalidArgument,
+        "the ids of a vocab.txt are for a model of the family bert, which does not learn causal", 0);
 }
 
 TEST_F(TrainStageTest, WeightedRowsWithoutAScoredTargetAreRefused) {
@@ -678,6 +685,9 @@ TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
   EXPECT_NE(of_tokenizer("train_tokenizer", R"({"vocab_size": 400})").find("config.model.vocab is 399"),
             std::string::npos);
   EXPECT_NE(of_tokenizer("write_packed", "{}").find("makes no tokenizer"), std::string::npos);
+  EXPECT_NE(of_tokenizer("train_tokenizer", R"({"vocab_size": 300, "layout": "bert"})")
+                .find("tokenizer: the ids of a vocab.txt are for a model of the family bert"),
+            std::string::npos);
 
   const auto of_model = [&](std::string_view maker) {
     const Json none{Json::Object{}};

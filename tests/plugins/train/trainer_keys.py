@@ -39,7 +39,8 @@ def table():
         "sections": {name: {part.name: key_of(part) for part in fields(kind)} for name, kind in SECTIONS.items()},
         "presets": PRESETS, "optimizers": READ_KEYS, "own_defaults": OWN_DEFAULTS,
         "families": {name: {"objectives": learned_by(name), "experts": family.experts}
-                     for name, family in FAMILIES.items()}}
+                     for name, family in FAMILIES.items()},
+        "model_types": {kind: name for name, family in FAMILIES.items() for kind in family.model_types}}
     lines = []
     for name, part in parts.items():
         rows = []

@@ -18,7 +18,8 @@ struct Case {
 const std::vector<Case> kCases = {
     {"write_packed",
      R"({"encoding":"example"})",
-     {"train-00003-of-00008.tfrecord", "train-00003-of-00008.idx", "packed.json", "tokenizer.model"},
+     {"train-00003-of-00008.tfrecord", "train-00003-of-00008.idx", "packed.json", "tokenizer.model",
+      "vocab.txt"},
      {"train-mine.tfrecord", "train-00008-of-00008.tfrecord", "validation-old.tfrecord.bak"},
      {"NOTES.md", "mine.tfrecord", "train.tfrecord", "my_model/train-x.tfrecord", "train-notes.txt"}},
     {"write_packed",

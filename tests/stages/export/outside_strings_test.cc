@@ -40,7 +40,7 @@ Json Parsed(std::string_view text) {
 
 TEST(OutsideStringsOfExportsTest, Packed) {
   OutsideStrings strings;
-  strings.Add("object", kPackedInfoFile).Add("object", kPackedModelFile);
+  strings.Add("object", kPackedInfoFile).Add("object", kPackedModelFile).Add("object", kBertVocabularyFile);
   for (const PackedEncoding encoding :
        {PackedEncoding::kExample, PackedEncoding::kRaw16, PackedEncoding::kRaw32, PackedEncoding::kMmap,
         PackedEncoding::kArrayRecord}) {
@@ -67,6 +67,9 @@ TEST(OutsideStringsOfExportsTest, Packed) {
   strings.AddMembers(StrCat("member of ", kPackedInfoFile), of_documents);
   strings.Add("value of packing", of_documents["packing"].AsString());
   strings.Add("value of pipe_packed", of_documents["pipe_packed"].Dump());
+  PackedInfo words{128, 0, FullFacts(), {}};
+  words.tokenizer.model = kBertVocabularyFile;
+  strings.Add("value of pipe_packed", Parsed(PackedInfoJson(words))["pipe_packed"].Dump());
   PackedInfo numbers{128,   0,    FullFacts(), {},  PackedEncoding::kExample, Packing::kBestFit,
                      false, true, {},          true};
   strings.Add("value of labels", Parsed(PackedInfoJson(numbers))["labels"].AsString());
@@ -146,7 +149,7 @@ TEST(OutsideStringsOfExportsTest, JsonLinesTokenizersAndVerifiedObjects) {
   }
   strings.Add("layout", kBertLayout)
       .Add("layout", kLayoutOfFiles)
-      .Add("object of a tokenizer", kWordPieceFile);
+      .Add("object of a tokenizer", kBertVocabularyFile);
   strings.Add("model", kWordPieceModel).Add("end of a partition output", kSpillSuffix);
 
   MemoryStore store;

@@ -81,7 +81,8 @@ class Model:
     remat: str = one_of("none", "dots", "full", auto=True)  # what is computed again for the gradient
     unroll: int | None = at_least(1, None)    # layers in one piece of program; None: all up to 4, else 1
     loss_chunk: int | None = at_least(0, None)  # positions of a row whose logits exist at a time; 0: all
-    eos: int = at_least(0, 2)                 # begins a document; that of the tokenizer
+    eos: int = at_least(0, 2)                 # ends a document; that of the tokenizer
+    begin: int | None = at_least(0, None)     # begins a document; None: the eos of the one before does
 
     @property
     def padded_vocab(self):
@@ -151,7 +152,7 @@ class Model:
 FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 # The fields that a training decides: these, those of the rows and the tokenizer, those that are read with experts
 # alone. The model that a training begins with decides all others, and SHAPE_OF_EXPERTS if it has experts.
-OF_TRAINING = (*FREE, "seq_len", "eos", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
+OF_TRAINING = (*FREE, "seq_len", "eos", "begin", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
                "expert_eval_capacity")
 SHAPE = tuple(part.name for part in fields(Model) if part.name not in OF_TRAINING)
 SHAPE_OF_EXPERTS = ("expert_every", "expert_top")

@@ -65,6 +65,7 @@ class Labelling:
 
         from .objectives import registry
         self._run, self._text, self._objective = run, run.text(), registry.of(run.config())
+        self._text.prompt_ids("")  # refuses before the first line comes
         self._behind = self._objective.label_begins(run.labels, self._text.newline)
         self._room = run.model.seq_len - len(self._behind) - 1
         if self._room < 1:
@@ -88,7 +89,7 @@ class Labelling:
         rows = 1 << (len(lines) - 1).bit_length() if self._run.model.experts else LINES_AT_A_TIME
         ids, ends = np.full((rows, length), self._text.eos, np.int32), np.ones(rows, np.int32)
         for number, text in enumerate(texts):
-            row = [self._text.eos, *text, *self._behind]
+            row = [self._text.begin, *text, *self._behind]
             ids[number, :len(row)], ends[number] = row, len(row)
         found = np.asarray(self._predicted(self._run.params, ids=ids, ends=ends))[:len(lines)]
         return self._objective.written(found, self._run.labels)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from .atomic import finite, write_text
-from .data import sentencepiece_model
+from .data import vocabulary
 from .exits import BAD_DATA, Ended
 from .run import finished
 from .run.finished import bounded
@@ -51,7 +51,7 @@ def setup_of(run, rows, limit):
     batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
     config = replace(run.config(), model=replace(run.model, seq_len=rows.seq_len), batch=BatchSize(rows=batch),
                      eval=Eval(rows=limit, batch=batch))
-    pieces = sentencepiece_model.of_rows(rows).pieces if registry.of(config).needs_pieces else ()
+    pieces = vocabulary.of_rows(rows) if registry.of(config).needs_pieces else ()
     arranged = setup.arrange(config, devices, rows, pieces)
     return setup.Setup(**vars(arranged), job=None, rows=rows, eval_rows=rows, fit={})
 

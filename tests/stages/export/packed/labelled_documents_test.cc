@@ -57,9 +57,25 @@ TEST(LabelledDocumentsTest, TheLabelIsTheLastLineAndAloneIsScored) {
 }
 
 TEST(LabelledDocumentsTest, WithoutNewlineIdsFollowEachOther) {
-  EXPECT_EQ(PackLabelled(ByLine(6), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{}, 1, 5}}),
+  EXPECT_EQ(PackLabelled(Joined(6), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{}, 1, 5}}),
             (std::vector<Row>{{{2, 7, 8, 9, 100, 2, 2}, {6, 3, 3}, {0, 0, 0, 0, 1, 1, 0}},
                               {{2, 101, 102, 2, 2, 2, 2}, {4, 7, 3}, {0, 1, 1, 1, 0, 0, 0}}}));
+}
+
+TEST(LabelledDocumentsTest, ADocumentOfWordsEndsBeforeItsLabel) {
+  std::vector<Ids> segments;
+  std::uint64_t cut = 0;
+  EXPECT_EQ(PackLabelled(OfWords(12), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{6}, 0, 5}}, &cut, &segments),
+            (std::vector<Row>{{{2, 1, 7, 8, 9, 2, 100, 2, 1, 6, 2, 100, 2},
+                               {13, 6, 6},
+                               {0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1}}}));
+  EXPECT_EQ(segments, (std::vector<Ids>{{1, 8}}));
+  EXPECT_EQ(cut, 0u);
+  EXPECT_EQ(PackLabelled(OfWords(6), {{{7, 8, 9}, 0, 0}}, &cut),
+            (std::vector<Row>{{{2, 1, 7, 8, 2, 100, 2}, {7, 3, 3}, {0, 0, 0, 0, 0, 1, 1}}}));
+  EXPECT_EQ(cut, 1u);
+  EXPECT_FALSE(CheckLabelRoom(kLabels, OfWords(5)).ok());
+  EXPECT_TRUE(CheckLabelRoom(kLabels, OfWords(6)).ok());
 }
 
 TEST(LabelledDocumentsTest, ALongDocumentLosesItsLastIdsAndKeepsItsLabel) {
@@ -83,7 +99,7 @@ TEST(LabelledDocumentsTest, RefusesALabelBesideWhichNoTextFits) {
   EXPECT_EQ(CheckLabelRoom(kLabels, WithNewline(4)).message(),
             "labels: 'いい' and the ends of lines take 4 ids, and a row has room for 4, so that no text fits "
             "beside it; give a larger `seq_len` or a shorter name");
-  EXPECT_TRUE(CheckLabelRoom(kLabels, ByLine(4)).ok());
+  EXPECT_TRUE(CheckLabelRoom(kLabels, Joined(4)).ok());
   EXPECT_TRUE(CheckLabelRoom(kLabels, WithNewline(5)).ok());
 }
 
@@ -127,7 +143,7 @@ TEST(LabelledDocumentsTest, EveryDocumentIsInOneRowWithItsLabel) {
       bytes += kLabels[label].label.name.size() + 1;
     }
     std::map<Ids, int> found;
-    for (const Row& row : PackLabelled(newline ? WithNewline(seq_len) : ByLine(seq_len), lines, &cut)) {
+    for (const Row& row : PackLabelled(newline ? WithNewline(seq_len) : Joined(seq_len), lines, &cut)) {
       ASSERT_EQ(row.ids.size(), seq_len + 1);
       ASSERT_EQ(row.ids[0], kEos);
       counted += row.facts.bytes;

@@ -89,7 +89,7 @@ inline Result<std::unique_ptr<SinkStage>> MakeWritePacked(Json config, Json fact
                                                           std::vector<std::string> splits,
                                                           const ChooseWeights& weights = {}) {
   auto directory = std::make_shared<MapStore>();
-  (*directory)["spm.model"] = model;
+  (*directory)[std::string(std::as_const(facts)["model"].AsString("spm.model"))] = model;
   StageContext context;
   context.name = "packed";
   context.config = std::move(config);

@@ -162,12 +162,30 @@ TEST(PackedInfoTest, DocumentsHaveNoMemberAboutRows) {
   EXPECT_EQ(WhyNoInfo(json), "packing: documents end with eos, which the tokenizer lacks");
 }
 
+TEST(PackedInfoTest, RowsOfAVocabularyHaveAVersionOfTheirOwn) {
+  PackedInfo info = Example();
+  info.tokenizer.layout = "bert";
+  info.tokenizer.model = "vocab.txt";
+  info.tokenizer.cls_id = 7, info.tokenizer.sep_id = info.tokenizer.eos_id;
+  const Json good = *Json::Parse(PackedInfoJson(info));
+  EXPECT_EQ(good["pipe_packed"].AsInt(), 5);
+  EXPECT_EQ(WhyNoInfo(good), "");
+  Json json = good;
+  json["pipe_packed"] = 1;
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 1 does not fit rows in example of a vocab.txt");
+  json = good;
+  json["tokenizer"].Remove("cls_id");
+  EXPECT_EQ(WhyNoInfo(json), "tokenizer: rows of a vocab.txt have [CLS] and [SEP], which it lacks");
+}
+
 TEST(PackedInfoTest, NamesWhatIsWrong) {
   const Json good = *Json::Parse(PackedInfoJson(Example()));
   ASSERT_EQ(WhyNoInfo(good), "");
   Json json = good;
+  json["pipe_packed"] = 6;
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 6 where this program reads 5; use the program that wrote it");
   json["pipe_packed"] = 5;
-  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 5 where this program reads 4; use the program that wrote it");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 5 does not fit rows in example");
   json["pipe_packed"] = 4;
   EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 4 does not fit rows in example");
   json["pipe_packed"] = 3;

@@ -21,13 +21,20 @@ struct PackerRow {
 
 /// The ids that end a document, end a line and fill a row.
 inline constexpr std::uint32_t kEos = 2;
+inline constexpr std::uint32_t kBegin = 1;  // begins a document of OfWords
 inline constexpr std::uint32_t kNewline = 4;
 inline constexpr std::uint32_t kFill = 0;
 
 /// Rules by which an id stands between the lines of a document.
-inline RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, kFill, kNewline}; }
-/// Rules by which rows are filled with the id that ends a document, and nothing stands between lines.
-inline RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
+inline RowRules WithNewline(std::uint32_t seq_len) {
+  return {seq_len, kEos, kFill, kNewline, std::nullopt, kNewline};
+}
+/// Rules by which the id that ends a document also ends each line, and fills rows.
+inline RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, kEos}; }
+/// Rules by which nothing stands between lines.
+inline RowRules Joined(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
+/// Rules of a vocab.txt.
+inline RowRules OfWords(std::uint32_t seq_len) { return {seq_len, kEos, kFill, std::nullopt, kBegin, kEos}; }
 
 /// Appends each row to `rows`, the begins of its segments to `segments` unless null, and adds its scored
 /// targets to `scored`. All outlive the function.

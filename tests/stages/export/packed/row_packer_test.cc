@@ -85,6 +85,17 @@ TEST(RowPackerTest, EosStandsBehindEachLineWhereThereIsNoNewline) {
             (std::vector<Row>{{{2, 197, 2, 198, 2, 199, 2, 2}, {7, 6, 6}}}));
 }
 
+TEST(RowPackerTest, ADocumentOfWordsStandsBetweenTwoIdsAndItsLinesStandBesideEachOther) {
+  const std::vector<Line> lines = {Letters("a", 0), Letters("b", 0), {{}, {}, " ", 3}, Letters("c", 7)};
+  EXPECT_EQ(Pack(OfWords(10), lines),
+            (std::vector<Row>{{{2, 1, 197, 198, 2, 1, 2, 1, 199, 2, 0}, {10, 7, 7}}}));
+  // The id in front has no text; the end of the line is that of the next id, also of the next row.
+  EXPECT_EQ(Pack(OfWords(2), {Letters("a", 0), Letters("b", 0)}),
+            (std::vector<Row>{{{2, 1, 197}, {3, 1, 1}}, {{197, 198, 2}, {3, 3, 3}}}));
+  EXPECT_EQ(Pack(OfWords(1), {Letters("a", 0)}),
+            (std::vector<Row>{{{2, 1}, {2, 0, 0}}, {{1, 197}, {2, 1, 1}}, {{197, 2}, {2, 1, 1}}}));
+}
+
 TEST(RowPackerTest, CharactersBelongToTheIdWithTheirFirstByte) {
   // Bytes of 猫 as ids of their own; a row ends inside the character.
   const std::vector<Line> lines = {{{10, 11, 12}, {1, 2, 3}, "猫", 0}};
@@ -234,6 +245,19 @@ std::unique_ptr<TargetWeights> From(char letter) {
   return std::make_unique<AfterFirst>(100 + static_cast<std::uint32_t>(letter));
 }
 
+TEST(RowPackerTest, TheIdInFrontIsTheFirstOfItsSegmentAndNoScoredTarget) {
+  std::vector<Ids> segments;
+  Pack(OfWords(9), {Letters("a", 0), Letters("b", 0), Letters("c", 7)}, NewStreamPacker, &segments);
+  EXPECT_EQ(segments, (std::vector<Ids>{{1, 5}}));
+  std::uint64_t unscored = 0;
+  for (const NewPacker packing : {NewPacker(NewStreamPacker), NewPacker(NewBestFitPacker)})
+    EXPECT_EQ(Pack(OfWords(9), {Letters("az", 0), Letters("b", 0), Letters("c", 7)}, packing, nullptr,
+                   From('z'), &unscored),
+              (std::vector<Row>{
+                  {{2, 1, 197, 222, 198, 2, 1, 199, 2, 0}, {9, 3, 3}, {0, 0, 0, 0, 1, 1, 0, 0, 0, 0}}}));
+  EXPECT_EQ(unscored, 1u);
+}
+
 TEST(WeightedRowsTest, ARowThatCutsADocumentGoesOnInTheNext) {
   // eos a Z | b newline c | eos d eos, with weights behind Z: their text alone is counted.
   std::uint64_t unscored = 0;
@@ -337,7 +361,7 @@ TEST(DocumentPackerTest, MakesTheDocumentsOfTheExample) {
 
 TEST(DocumentPackerTest, WithoutANewlineNothingStandsBetweenLines) {
   std::uint64_t empty = 0;
-  EXPECT_EQ(PackDocuments(ByLine(0), {Letters("a", 0), Letters("b", 0), Letters("c", 7)}, empty),
+  EXPECT_EQ(PackDocuments(Joined(0), {Letters("a", 0), Letters("b", 0), Letters("c", 7)}, empty),
             (std::vector<Row>{{{197, 198, 2}, {3, 4, 4}}, {{199, 2}, {2, 2, 2}}}));
 }
 

@@ -191,6 +191,40 @@ TEST(VerifyPackedTest, RowsWhoseLabelsAreNoNumbersAreFound) {
                                              "number as rows have it"));
 }
 
+TEST(VerifyPackedTest, ALabelledDocumentOfWordsHasBothItsEnds) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishNumbered(place, true);
+  EXPECT_EQ(FoundIn(place), std::vector<std::string>());
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  const std::uint32_t four = BeginOf('4'), point = BeginOf('.'), five = BeginOf('5');
+  const auto with = [&](std::vector<std::uint32_t> ids, std::size_t label) {
+    std::vector<std::uint32_t> weights(label);
+    weights.resize(ids.size(), 1);
+    ids.resize(41), weights.resize(41);
+    std::string shard;
+    AppendPackedRow(shard, ids, nullptr, weights);
+    Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+    return FoundIn(place);
+  };
+  const std::string at = kShard + ": record 0 at byte 0: ";
+  EXPECT_TRUE(Finds(with({3, 2, 5, 3, four, point, five, 3}, 4), at + "the index says "));
+  EXPECT_TRUE(Finds(with({3, 5, 5, 3, four, point, five, 3}, 4),
+                    at + "the document with id 1 does not begin with id 2"));
+  EXPECT_TRUE(Finds(with({3, 2, 5, 5, four, point, five, 3}, 4),
+                    at + "the document with id 1 has no end in the row"));
+  EXPECT_TRUE(
+      Finds(with({3, 2, 3, 5, four, point, five, 3}, 4), at + "the label at id 4 is not a line of its own"));
+  EXPECT_TRUE(Finds(with({3, 2, 5, 3, four, five, 3}, 4),
+                    at + "the scored ids 4 to 6 are not those of a number as rows have it"))
+      << "two words";
+  EXPECT_TRUE(Finds(with({3, 2, 5, 3, four, point, 3}, 4),
+                    at + "the scored ids 4 to 6 are not those of a number as rows have it"));
+  EXPECT_TRUE(Finds(with({3, 2, 5, 3, four, five, point, 3}, 4),
+                    at + "the scored ids 4 to 7 are not those of a number as rows have it"));
+}
+
 TEST(VerifyPackedTest, LabelsThatContradictTheManifestAreFound) {
   const TempDir dir;
   const std::string place = dir / "out";

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..exits import BAD_DATA, Ended
-from . import sentencepiece_model
+from . import vocabulary
 from .labels import NUMBERS, most, parse
 from .order import batches
 from .sentencepiece_model import BYTE, NORMAL, SPACE, USER_DEFINED
+from .vocabulary import INSIDE, INSIDE_MARK, WORD
 
 MEMBER = "numbers"  # of packed.json, in the place of a list of labels
 MEASURED = 10 ** 8                 # ids of rows that are measured, at most
@@ -37,7 +38,7 @@ class Numbers(NamedTuple):
         return names is not None and len(names) == 1
 
     def texts_from(self, rows):
-        return self if self.texts else self._replace(texts=texts_of(sentencepiece_model.of_rows(rows).pieces))
+        return self if self.texts else self._replace(texts=texts_of(vocabulary.of_rows(rows)))
 
     def units(self):
         return {"numbers": {"mean": self.mean, "deviation": self.deviation}}
@@ -90,6 +91,8 @@ def texts_of(pieces):
     def one(text, kind):
         if kind == BYTE:
             return chr(int(text[3:5], 16))
+        if kind in (WORD, INSIDE):  # the words of a number stand without spaces
+            return text.removeprefix(INSIDE_MARK)
         return text.replace(SPACE, " ") if kind in (NORMAL, USER_DEFINED) else "\0"
     return tuple(one(text, kind) for text, _, kind in pieces)
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from ..exits import BAD_DATA, Ended
 from . import labels as about_labels
-from . import number_labels
+from . import number_labels, vocabulary
 from .crc32c import crc32c
 
-NEWEST = 3
-WITH_WEIGHTS = 3  # the version of rows that have loss weights, and of no others
+READ = (1, 2, 3, 5)  # versions; 4 is of documents
+WITH_WEIGHTS = 3  # the version of rows that have loss weights, and of no others but those of the next
+OF_WORDS = 5      # of rows of a vocab.txt: a document has an id in front
 ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}  # of the encodings that this trainer reads
 MANIFEST, PACKED = "MANIFEST.json", "packed.json"
 DOCUMENTS = "documents"  # a packing without rows
@@ -134,9 +135,18 @@ def _has_weights(info, value, path):
     """Returns whether the rows have loss weights. Refuses them in another version: a trainer that does not know them
     would train on every target."""
     version, weights = info.whole("pipe_packed"), value.get("weights", False)
-    if not isinstance(weights, bool) or weights != (version == WITH_WEIGHTS):
+    if not isinstance(weights, bool) or version != OF_WORDS and weights != (version == WITH_WEIGHTS):
         raise DataError(f"{path}: weights: missing, or not as version {version} has them{REMEDY}")
     return weights
+
+
+def _check_words(info, tokenizer, path):
+    """A trainer that does not know that an id begins a document would count positions from another one."""
+    words = vocabulary.is_vocabulary(tokenizer.file("model"))
+    if words != (info.whole("pipe_packed") == OF_WORDS):
+        raise DataError(f"{path}: tokenizer: its file is not as version {info.whole('pipe_packed')} has it{REMEDY}")
+    if words:
+        tokenizer.whole("cls_id")
 
 
 def _labels(value, path, weights, vocab):
@@ -171,8 +181,8 @@ def read_packed_info(directory, read=None, in_blocks=False):
     if value.get("packing") == DOCUMENTS:
         raise DataError(f"{path}: whole documents, which this trainer does not read; give write_packed "
                         f"`packing: stream` or `best_fit`, and `encoding:` {', '.join(ID_BYTES)}")
-    if info.whole("pipe_packed") > NEWEST:
-        raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
+    if info.whole("pipe_packed") not in READ:
+        raise DataError(f"{path}: its version {value['pipe_packed']} is none of {READ}; take a newer pipe")
     weights = _has_weights(info, value, path)
     encoding = value.get("encoding", "example")
     known = isinstance(encoding, str) and encoding in ID_BYTES
@@ -183,7 +193,7 @@ def read_packed_info(directory, read=None, in_blocks=False):
     if weights and ID_BYTES[encoding]:
         raise DataError(f"{path}: weights: rows in {encoding} have no room for them{REMEDY}")
     tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
-    tokenizer.file("model")
+    _check_words(info, tokenizer, path)
     tokenizer.get("model_digest", str)
     for name in ("bos_id", "eos_id", "newline_id", "pad_id", "unk_id"):
         tokenizer.whole(name, -1)

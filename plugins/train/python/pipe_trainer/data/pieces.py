@@ -1,7 +1,7 @@
 """Converts text to ids and back: libpipe_pieces by ctypes (pieces/pipe_pieces.h).
 
-The library contains the rules of the stage `normalize` and the SentencePiece of the stage `encode`. A wheel would not
-do: SentencePiece 0.1 has wheels only up to Python 3.11, and 0.2 decides otherwise between segmentations of equal score.
+The library contains the rules of the stage `normalize` and the encoders of the stage `encode`. A wheel would not do:
+SentencePiece 0.1 has wheels only up to Python 3.11, and 0.2 decides otherwise between segmentations of equal score.
 """
 
 import ctypes
@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..exits import ENVIRONMENT, Ended
 from .libraries import beside
+from .vocabulary import is_vocabulary
 
-ABI = 2
+ABI = 3
 LIBRARY = "libpipe_pieces.so"
 ERROR_BYTES = 512
 
@@ -33,7 +34,8 @@ def load():
     if found != ABI:
         raise Ended(ENVIRONMENT, f"{path}: has version {found}, and this trainer wants {ABI}; build pipe again")
     handle, size = ctypes.c_void_p, ctypes.c_size_t
-    library.pipe_pieces_open.argtypes = [ctypes.c_char_p, size, ctypes.POINTER(NativeRule), size, ctypes.c_char_p, size]
+    library.pipe_pieces_open.argtypes = [ctypes.c_char_p, size, ctypes.c_int32, ctypes.POINTER(NativeRule), size,
+                                         ctypes.c_char_p, size]
     library.pipe_pieces_open.restype = handle
     library.pipe_pieces_close.argtypes = [handle]
     library.pipe_pieces_close.restype = None
@@ -53,7 +55,8 @@ class Pieces:
         native = (NativeRule * len(rules))(*[
             NativeRule(rule.form.encode(), (rule.case or "").encode(), rule.keep_jamo, rule.whitespace == "collapse")
             for rule in rules])
-        self._handle = self._library.pipe_pieces_open(model, len(model), native, len(rules), error, ERROR_BYTES)
+        words = is_vocabulary(model_path)
+        self._handle = self._library.pipe_pieces_open(model, len(model), words, native, len(rules), error, ERROR_BYTES)
         if not self._handle:
             raise RuntimeError(f"{model_path}: {error.value.decode(errors='replace')}")
 

@@ -4,6 +4,7 @@ stages/export/packed/packed.md)."""
 from typing import NamedTuple
 
 from .pieces import Pieces
+from .vocabulary import begin_of
 
 
 class Rule(NamedTuple):
@@ -39,6 +40,26 @@ def rules_in(stages):
     return rules
 
 
+def made_by(stages, kind):
+    """Returns the configurations of the stages of a type, also of those in front of a `mix`."""
+    found = []
+    for stage in stages:
+        found += [stage.get("config", {})] if stage.get("type") == kind else []
+        for port in stage.get("ports", ()):
+            found += made_by(port.get("lineage", ()), kind)
+    return found
+
+
+def dictionary_of(lineage, tokenizer):
+    """Returns the dictionary of MeCab whose morphemes the pieces of a vocab.txt cut; None: they cut the words of a
+    text. `tokenizer`: that of packed.json."""
+    stages = (lineage or {}).get("data", {}).get("lineage", ())
+    words = next((config.get("words", "auto") for config in made_by(stages, "encode")), "auto")
+    if words == "text" or words == "auto" and not tokenizer.get("morphemes"):
+        return None
+    return next((config.get("dictionary", "") for config in made_by(stages, "segment_words")), "")
+
+
 def rules_of_export(facts):
     """Returns the Rules of an export by its pipe.json; those of earlier versions name the form alone."""
     if "normalize" in facts:
@@ -48,17 +69,24 @@ def rules_of_export(facts):
 
 class Text:
     """`info`: the ids of packed.json (`eos_id`, `newline_id`, …); -1: the tokenizer lacks it. `rules`: Rules of the
-    corpus. `pieces`: the number of ids that have a piece, a model may have more; None: unknown."""
+    corpus. `pieces`: the number of ids that have a piece, a model may have more; None: unknown. The words of
+    `morphemes` need MeCab, so their text gets no ids here."""
 
     def __init__(self, model_path, info, rules=()):
         self._model = Pieces(model_path, rules)
         self.eos, self.newline = info["eos_id"], info["newline_id"]
+        begin = begin_of(info)
+        self.begin = self.eos if begin is None else begin
         self.pieces = info.get("vocab_size")
+        self._morphemes = bool(info.get("morphemes"))
 
     def prompt_ids(self, text):
-        """Returns the ids of the beginning of a document: eos, then the lines, with a line end behind each but the
-        last."""
-        ids = [self.eos]
+        """Returns the ids of the beginning of a document: the id that begins it, then the lines, with a line end behind
+        each but the last."""
+        if self._morphemes:
+            raise RuntimeError("the words of its tokenizer are morphemes, which this program does not cut; use the "
+                               "export in transformers (BertJapaneseTokenizer)")
+        ids = [self.begin]
         for number, line in enumerate(text.split("\n")):
             if number:
                 ids.append(self.line_end)
@@ -76,6 +104,6 @@ class Text:
             if token in (self.eos, self.newline):
                 lines.append(line)
                 line = []
-            else:
+            elif token != self.begin:
                 line.append(int(token))
         return "\n".join(self._model.decode(part) for part in [*lines, line])

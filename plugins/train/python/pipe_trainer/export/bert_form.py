@@ -30,7 +30,7 @@ TYPES = 2  # of text in transformers; this model has one, which is a part of the
 
 
 class Bert(Form):
-    MODEL_TYPES = ("bert",)
+    FAMILY = "bert"
     READABLE = {"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True}
 
     def names(self, config):

@@ -7,10 +7,10 @@ import shutil
 from dataclasses import replace as changed
 from pathlib import Path
 
-from ..data import sentencepiece_model
-from ..data.text import rules_of
+from ..data import vocabulary
+from ..data.text import dictionary_of, rules_of
 from ..model import families
-from . import leaner, model_card, safetensors, tokenizer_json
+from . import leaner, model_card, safetensors, tokenizer_json, word_pieces
 from .bert_form import Bert
 from .form import special_ids
 from .llama_form import Llama
@@ -20,7 +20,8 @@ from .weight_files import WEIGHTS
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 LOADER = "torch_model.py"  # runs where the export is, not here
 
-FORMS = {kind: form for form in (Llama(), Bert(), T5()) for kind in form.MODEL_TYPES}  # by model_type and by family
+# By model_type, the first of which is the family.
+FORMS = {kind: form for form in (Llama(), Bert(), T5()) for kind in families.FAMILIES[form.FAMILY].model_types}
 
 
 class NotExportable(Exception):
@@ -45,7 +46,7 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
     """Writes the whole directory or nothing: it gets its name when everything is written. Returns the rows `leaner` of
     `facts`, with the bytes of their files.
 
-    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
+    `tokenizer`: the one of packed.json, with `path`, that of its file. `facts`: see model_card.text. `marks`:
     of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with; `files`:
     {file: type} of leaner weights."""
     if not config.exports:
@@ -56,20 +57,21 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
     part = directory.with_name(directory.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    shutil.copyfile(tokenizer["path"], part / "tokenizer.model")
-    model_bytes = (part / "tokenizer.model").read_bytes()
-    model = sentencepiece_model.read(model_bytes)
-    pieces = [piece for piece, _, _ in model.pieces].__getitem__
-    ids = {key: value for key, value in tokenizer.items() if key != "path"}
-    marks = [(number, pieces(number) if number < ids["vocab_size"] else name) for number, name in marks]
-    mask = marks[0][1] if marks and config.family == "bert" else None
-    settings, special = tokenizer_files(ids, pieces, config.seq_len, mask)
     rules = rules_of(facts.get("lineage"))
-    whole = tokenizer_json.document(model_bytes, ids, rules or ())
+    ids = {key: value for key, value in tokenizer.items() if key not in ("path", "morphemes")}
+    shutil.copyfile(tokenizer["path"], part / ids["model"])
+    pieces = vocabulary.pieces_of(part / ids["model"])
+    marks = [(number, pieces[number][0] if number < ids["vocab_size"] else name) for number, name in marks]
+    mask = marks[0][1] if marks and config.family == "bert" else None
+    if vocabulary.is_vocabulary(ids["model"]):
+        dictionary = dictionary_of(facts.get("lineage"), tokenizer)
+        ids |= {} if dictionary is None else {"morphemes": True}
+        settings, special = word_pieces.files(ids, pieces, config.seq_len, mask, dictionary, rules or ())
+        whole = word_pieces.document(pieces, ids, rules or ()) if dictionary is None else None
+    else:
+        settings, special, whole = of_model(part / ids["model"], ids, pieces, rules, config.seq_len, mask)
     for number, name in marks if whole else ():
         tokenizer_json.add_special(whole, number, name)
-    if whole is None:  # only SentencePiece itself reads it
-        settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
     generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
     documents = {
         "config.json": {**form.settings(config, ids, start), **(of_labels(named) if config.classes else {})},
@@ -89,7 +91,7 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
     tensors = list(form.tensors_of(params, config))
     safetensors.write(part / WEIGHTS, tensors)
     for file, kind in (files or {}).items():
-        leaner.write(part / file, kind, tensors, config, ids, model, facts.get("name", "model"))
+        leaner.write(part / file, kind, tensors, config, ids, part / ids["model"], facts.get("name", "model"))
     rows = [{**row, "bytes_of_file": (part / (row["file"] or WEIGHTS)).stat().st_size}
             for row in facts.get("leaner", ())]
     card = model_card.text(config, ids, {**facts, "zeros": leaner.zeros(tensors), "rules": rules,
@@ -99,6 +101,16 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
         shutil.copyfile(Path(__file__).with_name(LOADER), part / LOADER)
     replace(part, directory)
     return rows
+
+
+def of_model(file, ids, pieces, rules, seq_len, mask):
+    """Returns tokenizer_config.json, special_tokens_map.json and tokenizer.json of a SentencePiece model. The last one
+    is None if only SentencePiece itself reads the model."""
+    settings, special = tokenizer_files(ids, [text for text, _, _ in pieces].__getitem__, seq_len, mask)
+    whole = tokenizer_json.document(file.read_bytes(), ids, rules or ())
+    if whole is None:
+        settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
+    return settings, special, whole
 
 
 def of_labels(named):
@@ -132,7 +144,8 @@ def read(directory):
                          f"reads {', '.join(FORMS)}")
     tensors = safetensors.read(directory / WEIGHTS)
     try:
-        config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
+        config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"],
+                         begin=vocabulary.begin_of(facts["tokenizer"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{directory}/config.json: {absent(error)}; export the model again") from None
     try:

@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from ..data.vocabulary import begin_of
 from ..model import model
 from ..model.matrices import TABLES, inputs
 
@@ -19,7 +20,7 @@ class Form:
     """The form of a family, which has `names(config)`: yields (path of a leaf, the index of a part of it or None, the
     name of its tensor) in the order of the file. An index is a layer, or a group of layers and an expert. The parts of
     a leaf come in the order of the leaf."""
-    MODEL_TYPES = ()   # values of `model_type` in config.json; the first is the family
+    FAMILY = ""        # of its models
     READABLE = {}      # members of config.json that this trainer knows with these values alone
 
     def theirs(self, params, config):
@@ -90,4 +91,6 @@ def from_out_in(name, values, shape):
 def special_ids(tokenizer):
     """Returns the members of config.json about ids of the tokenizer of packed.json."""
     eos, pad = (tokenizer[f"{name}_id"] if tokenizer[f"{name}_id"] >= 0 else None for name in ("eos", "pad"))
+    if begin_of(tokenizer) is not None:  # BERT's config.json has neither of the others
+        return {"pad_token_id": pad}
     return {"bos_token_id": eos, "eos_token_id": eos, "pad_token_id": pad}  # eos begins a document

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import atomic
 from ..config import SHAPE, SHAPE_OF_EXPERTS, misfit
-from ..data import sentencepiece_model
+from ..data import vocabulary
 from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
 from . import export
@@ -21,6 +21,7 @@ from .safetensors import SIZES, SafetensorsError
 from .weight_files import INDEX, WEIGHTS, WeightFiles
 
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
+VOCABULARY = vocabulary.NAME
 
 
 class Initial:
@@ -82,17 +83,14 @@ class Initial:
 
     def _pieces(self):
         """Returns ({id: piece}, the file that says so)."""
-        file = next((self.directory / name for name in (*MODELS, "tokenizer.json", "vocab.txt")
+        file = next((self.directory / name for name in (*MODELS, "tokenizer.json", VOCABULARY)
                      if (self.directory / name).is_file()), None)
         if file is None:
             raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
-                                      f"{MODELS[0]}, tokenizer.json or vocab.txt there")
+                                      f"{MODELS[0]}, tokenizer.json or {VOCABULARY} there")
         try:
-            if file.name in MODELS:
-                pieces = sentencepiece_model.read(file.read_bytes()).pieces
-                return {number: text for number, (text, _, _) in enumerate(pieces)}, file
-            if file.name == "vocab.txt":
-                return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
+            if file.name in (*MODELS, VOCABULARY):
+                return {number: text for number, (text, _, _) in enumerate(vocabulary.pieces_of(file))}, file
             whole = read_json(file)
             vocab = whole["model"]["vocab"]
             known = ({number: entry[0] for number, entry in enumerate(vocab)} if isinstance(vocab, list)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from ..data import sentencepiece_model
 from . import gguf, gguf_llama, int8
 
 LAYER = re.compile(r"(^|\.)(layers?|block)\.\d+\.")  # in the name of each tensor of a layer
@@ -60,11 +61,12 @@ def as_read(tensors, kind):
     return {name: gguf.as_read(name, values(), kind) for name, _, values in tensors}
 
 
-def write(path, kind, tensors, config, tokenizer, model, name):
-    """Writes a file with weights of a type. `tokenizer`, `model`, `name`: of gguf_llama."""
+def write(path, kind, tensors, config, tokenizer, file, name):
+    """Writes a file with weights of a type. `file`: that of the tokenizer; `tokenizer`, `name`: of gguf_llama."""
     if kind == "int8":
         int8.write(path, tensors, is_in_8_bits)
     else:
+        model = sentencepiece_model.read(file.read_bytes())
         gguf_llama.write(path, tensors, config, tokenizer, model, name, kind)
 
 

@@ -11,7 +11,7 @@ BLOCKS = {
 
 
 class Llama(Form):
-    MODEL_TYPES = ("llama",)
+    FAMILY = "llama"
     READABLE = {"hidden_act": "silu", "attention_bias": False, "mlp_bias": False, "rope_scaling": None}
 
     def names(self, config):

@@ -2,6 +2,7 @@
 
 import json
 
+from ..data.vocabulary import begin_of
 from ..objectives import registry
 
 ARCHITECTURES = {
@@ -157,7 +158,7 @@ def leaner(answering, facts):
     return f"## Leaner forms\n\n{table(('file', 'weights', 'bytes', *(name for _, name in scores)), cells)}\n{said}\n"
 
 
-def normalised(facts):
+def normalised(tokenizer, facts):
     """Returns the sentences about bringing a prompt to the form of the corpus."""
     if "tokenizer_json" not in facts:
         return ""
@@ -165,6 +166,15 @@ def normalised(facts):
         return (" The corpora of the mixture had different rules of `normalize`: bring a prompt to the form of its own "
                 "corpus first.")
     form = form_of(facts)
+    if "morphemes" in tokenizer:
+        first = f" Bring a text to the form of the corpus first ({form}): nothing here does." if form else ""
+        return (f"{first} Its words are morphemes: `BertJapaneseTokenizer` of transformers cuts them with MeCab, and "
+                f"wants the dictionary of the stage `segment_words` below as `mecab_kwargs`.")
+    if begin_of(tokenizer) is not None:
+        first = f" brings a text to the form of the corpus ({form}), and then" if form else ""
+        other = f" Who takes `{tokenizer['model']}` instead brings the text to that form first." if form else ""
+        return (f" `tokenizer.json`{first} makes the ids that training saw, but where a text spells a piece such as "
+                f"`[SEP]`.{other}")
     if not facts["tokenizer_json"]:
         first = f" Bring a prompt to the form of the corpus first ({form}): nothing here does." if form else ""
         return f"{first} transformers does not know this kind of tokenizer: make ids with `sentencepiece`."
@@ -180,11 +190,13 @@ def form_of(facts):
 
 
 def use(learned, config, tokenizer, facts):
-    said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
+    said = ("A text stands between the pieces `[CLS]` and `[SEP]`, which the tokenizer puts there."
+            if begin_of(tokenizer) is not None else
+            "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt.")
     if tokenizer.get("newline_id", -1) >= 0:
         said += " Lines end with an id of their own."
     shown = learned.use if "transformers" in config.exports else BY_TORCH + learned.behind_use
-    return f"## Use\n\n{said}{normalised(facts)}\n\n{shown}"
+    return f"## Use\n\n{said}{normalised(tokenizer, facts)}\n\n{shown}"
 
 
 def lineage(facts):

@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from .. import config as configs
 from ..model import experts, t5
+from ..model.families import FAMILIES
 from .form import Form, Unreadable, special_ids
 
 ATTENTION = {"wq": "q", "wk": "k", "wv": "v", "wo": "o"}
@@ -12,12 +13,12 @@ MLP = {True: {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}, False: {"w_up":
 KINDS = {"gated-gelu": True, "relu": False}  # whether the MLP is gated, by feed_forward_proj
 EXPERT = {"experts_gate": "wi_0", "experts_up": "wi_1", "experts_down": "wo"}
 # T5Config of transformers accepts neither as its own: T5 itself would leave the experts out.
-WITH_EXPERTS, MLPS = "pipe_t5_experts", "experts-gated-gelu"
+WITH_EXPERTS, MLPS = FAMILIES["t5"].model_types[-1], "experts-gated-gelu"
 OF_EXPERTS = [part for part in fields(configs.Model) if part.name.startswith("expert")]
 
 
 class T5(Form):
-    MODEL_TYPES = ("t5", WITH_EXPERTS)
+    FAMILY = "t5"
     READABLE = {"relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST}
 
     def names(self, config):

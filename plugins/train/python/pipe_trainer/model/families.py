@@ -9,13 +9,14 @@ class Family(NamedTuple):
     decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
     experts: bool = False  # layers may have `experts`
     exports: tuple = ("transformers",)  # programs that read an export
+    model_types: tuple = ()  # values of `model_type` in a config.json that is read; the last with experts
 
 
 FAMILIES = {
-    "llama": Family(causal=True, mlp=3, exports=("transformers", "llama.cpp")),
+    "llama": Family(causal=True, mlp=3, exports=("transformers", "llama.cpp"), model_types=("llama",)),
     "lm1b": Family(causal=True, mlp=2, exports=()),
-    "bert": Family(causal=False, mlp=2),
-    "t5": Family(causal=False, mlp=3, decoder=True, experts=True),
+    "bert": Family(causal=False, mlp=2, model_types=("bert",)),
+    "t5": Family(causal=False, mlp=3, decoder=True, experts=True, model_types=("t5", "pipe_t5_experts")),
 }
 
 

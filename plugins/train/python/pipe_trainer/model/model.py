@@ -35,9 +35,11 @@ def shapes(config):
 
 
 def documents(config, x):
-    """(segment, position) of each id: a document begins at eos and counts from it."""
-    begins = x == config.eos
-    index = jnp.arange(x.shape[-1])
+    """(segment, position) of each id: a document counts from the id that begins it. Behind an eos is another segment in
+    any case, such as a label, or the rest of a document."""
+    begins, index = x == config.eos, jnp.arange(x.shape[-1])
+    if config.begin is not None:
+        begins = (jnp.roll(begins, 1, axis=-1) & (index > 0)) | (x == config.begin)
     start = lax.cummax(jnp.where(begins, index, 0), axis=x.ndim - 1)
     return jnp.cumsum(begins, axis=-1, dtype=jnp.int32), (index - start).astype(jnp.int32)
 

@@ -81,6 +81,7 @@ class Guesses(Answers):
         return []
 
     def _said(self, one, label):
+        label = label.replace(" ", "")  # as the text of a vocab.txt, 4.5 has three words
         return {"label": label, "answer": f"{one.answer:.6g}", "error": float(f"{one.answer - one.label:.6g}")}
 
 
@@ -90,6 +91,6 @@ def document_of(rows, row, place, text):
     ids, weights = batch.tokens[0].tolist(), batch.weights[0].tolist()
     ends = [at for at in range(1, len(ids)) if weights[at] == 1 and weights[at - 1] == 0]
     end = ends[place]
-    begin = max(at for at in range(end) if ids[at] == text.eos) + 1 if text.eos in ids[:end] else 0
+    begin = max(at for at in range(end) if ids[at] == text.begin) + 1 if text.begin in ids[:end] else 0
     behind = ids.index(text.eos, end)
     return text.text_of(ids[begin:end]).removesuffix("\n"), text.text_of(ids[end:behind])

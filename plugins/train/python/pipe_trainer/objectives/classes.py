@@ -47,7 +47,8 @@ class Classes(Drawn):
         return None
 
     def label_begins(self, labels, newline):
-        return []
+        # The text of BERT ends with [SEP].
+        return [] if self.model.begin is None else [self.model.eos]
 
     def predicted(self, params, labels, ids, ends):
         import jax.numpy as jnp

@@ -1,8 +1,9 @@
 """Hides some ids of a row, which a model predicts from all others of their document.
 
-A row has T + 1 ids, and its last is the first of the next row: the model reads the first T. Eos, ids of weight 0 and
-padding are never hidden. Of the n others `share` n are, one at least, chosen anew at each step. Of the
-hidden ids a share `random` is replaced by any id, a share `keep` stays, and the others become `mask_id`.
+A row has T + 1 ids, and its last is the first of the next row: the model reads the first T. The ids that begin and end
+documents, ids of weight 0 and padding are never hidden. Of the n others `share` n are, one at least, chosen anew at
+each step. Of the hidden ids a share `random` is replaced by any id, a share `keep` stays, and the others become
+`mask_id`.
 """
 
 import jax
@@ -11,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..data.sentencepiece_model import BYTE, NORMAL, SPACE
+from ..data.vocabulary import INSIDE
 from ..model import model
 
 NEVER = np.uint32(0xFFFFFFFF)
@@ -25,7 +27,7 @@ def hide(shape, options, count, begins, tokens, lengths, weights, keys):
     """tokens [R, T + 1], lengths [R], weights [R, T + 1] or None, a key for each row. Returns the ids [R, T] that are
     read, their segments and positions, and [R, count] places, targets and weights."""
     ids, inside, free = free_of(shape, tokens, lengths, weights)
-    first = jnp.ones_like(free) if begins is None else (ids == shape.eos) | jnp.asarray(begins)[ids]
+    first = jnp.ones_like(free) if begins is None else borders(shape, ids) | jnp.asarray(begins)[ids]
     read, places, scored = jax.vmap(lambda *row: hide_one(shape, options, count, begins is not None, *row))(
         ids, free, first, keys)
     segments, positions = model.documents(shape, ids)
@@ -38,10 +40,16 @@ def free_of(shape, tokens, lengths, weights):
     """Returns (ids [R, T] of the rows, whether each is no padding, whether each may be hidden)."""
     ids = tokens[:, :-1]
     inside = jnp.arange(ids.shape[1]) < lengths[:, None]
-    free = inside & (ids != shape.eos)
+    free = inside & ~borders(shape, ids)
     if weights is not None:
         free &= weights[:, :-1] == 1
     return ids, inside, free
+
+
+def borders(shape, ids):
+    """Returns which ids begin or end a document. Takes arrays of JAX and of numpy."""
+    ends = ids == shape.eos
+    return ends if shape.begin is None else ends | (ids == shape.begin)
 
 
 def hide_one(shape, options, count, words, ids, free, first, key):
@@ -82,8 +90,8 @@ def row_keys_of(tokens, lengths):
 class Hideable:
     """Rows whose scored targets are the ids that may be hidden: for baselines."""
 
-    def __init__(self, rows):
-        self._rows, self._eos = rows, rows.tokenizer["eos_id"]
+    def __init__(self, rows, shape):
+        self._rows, self._shape = rows, shape
 
     def __getattr__(self, name):
         return getattr(self._rows, name)
@@ -91,7 +99,8 @@ class Hideable:
     def in_order(self, first, n):
         batch = self._rows.in_order(first, n)
         index = np.arange(batch.tokens.shape[1])
-        inside = (index < np.minimum(batch.lengths, index[-1])[:, None]) & (index > 0) & (batch.tokens != self._eos)
+        inside = (index < np.minimum(batch.lengths, index[-1])[:, None]) & (index > 0)
+        inside &= ~borders(self._shape, batch.tokens)
         if batch.weights is not None:
             inside &= batch.weights == 1
         nothing = np.zeros_like(batch.bytes)  # nobody knows how much text these ids are
@@ -99,8 +108,9 @@ class Hideable:
 
 
 def begins_of(pieces, vocab):
-    """Returns which ids [vocab] begin a word. An id that is no text, such as a newline, is a word of its own."""
+    """Returns which ids [vocab] begin a word. An id that is no text, such as a newline, is a word of its own.
+    `pieces`: of vocabulary.pieces_of."""
     found = np.ones(vocab, bool)
     for number, (piece, _, kind) in enumerate(pieces[:vocab]):
-        found[number] = piece.startswith(SPACE) if kind in (NORMAL, BYTE) else True
+        found[number] = piece.startswith(SPACE) if kind in (NORMAL, BYTE) else kind != INSIDE
     return found

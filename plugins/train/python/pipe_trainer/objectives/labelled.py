@@ -1,11 +1,11 @@
 """Labelled documents, and the answers of any model about them. Made on the devices.
 
-The head of an encoder reads the first position of a document, which its eos has, and nothing of its label. Another
-model writes the label: its answer is the label whose telling id is likeliest where this id is written.
+The head of an encoder reads the first position of a document, which has the id that begins it, and nothing of its
+label. Another model writes the label: its answer is the label whose telling id is likeliest where this id is written.
 """
 
 import jax.numpy as jnp
-from jax import nn
+from jax import lax, nn
 
 from ..data.labels import most
 from ..model import model
@@ -42,7 +42,8 @@ def read(shape, labels, newline, tokens, lengths, weights):
     else:
         places, classes, there = told(labels, ids, scored)
     segments, positions = model.documents(shape, ids)
-    begins = jnp.arange(ids.shape[1]) - positions
+    first = ids == (shape.eos if shape.begin is None else shape.begin)
+    begins = lax.cummax(jnp.where(first, jnp.arange(ids.shape[1]), 0), axis=1)
     hidden = scored
     if newline >= 0:  # the one before a label is no text of the document
         hidden |= jnp.pad(scored[:, 1:], ((0, 0), (0, 1))) & (ids == newline)

@@ -216,4 +216,4 @@ class Drawn(Objective):
 
     def of_ids(self, rows):
         from .hiding import Hideable
-        return Hideable(rows)
+        return Hideable(rows, self.model)

@@ -18,7 +18,8 @@ class Finished(NamedTuple):
 
     def text(self):
         from ..data.text import Text, rules_of_export
-        return Text(self.place / "tokenizer.model", self.facts["tokenizer"], rules_of_export(self.facts))
+        tokenizer = self.facts["tokenizer"]
+        return Text(self.place / tokenizer["model"], tokenizer, rules_of_export(self.facts))
 
     def config(self):
         """Returns a config with the model and its objective. Exports of earlier versions do not name it."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import jax
 
-from ..data import sentencepiece_model
+from ..data import sentencepiece_model, vocabulary
 from ..data.rows import Rows
 from ..exits import BAD_DATA, BadJob, Ended
 from ..export import gguf_tokenizer, initial
@@ -34,7 +34,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
     start = initial.Initial(job.init_from) if job.init_from else None
-    pieces = sentencepiece_model.of_rows(rows).pieces if start or registry.of(job.config).needs_pieces else ()
+    pieces = vocabulary.of_rows(rows) if start or registry.of(job.config).needs_pieces else ()
     config, lack = fill_in(begun(job, start, pieces), rows, pieces), None
     registry.of(config).measure(rows, eval_rows)
     if job.prompts and not families.of(config.model).causal:
@@ -89,10 +89,14 @@ def fill_in(config, rows, pieces=()):
                      f"seq_len of write_packed")
     if rows.tokenizer["eos_id"] < 0:
         found.append("data: its tokenizer has no eos, which parts documents; use the layout pipe")
+    begin = vocabulary.begin_of(rows.tokenizer)
+    if begin is not None and shape.family != "bert":
+        found.append(f"data: its ids are those of a vocab.txt, which a model of the family bert reads, and this one is "
+                     f"of the family {shape.family}; take rows of a SentencePiece model")
     if found:
         raise BadJob(found)
     return replace(config, model=replace(config.model, vocab=shape.vocab or needed, seq_len=rows.seq_len,
-                                         eos=rows.tokenizer["eos_id"]).complete())
+                                         eos=rows.tokenizer["eos_id"], begin=begin).complete())
 
 
 def check_tokenizer(named, packed):
