@@ -167,7 +167,7 @@ def normalised(tokenizer, facts):
                 "corpus first.")
     form = form_of(facts)
     if "morphemes" in tokenizer:
-        first = f" Bring a text to the form of the corpus first ({form}): nothing here does." if form else ""
+        first = f" Bring a text to the form of the corpus first ({form})." if form else ""
         return (f"{first} Its words are morphemes: `BertJapaneseTokenizer` of transformers cuts them with MeCab, and "
                 f"wants the dictionary of the stage `segment_words` below as `mecab_kwargs`.")
     if begin_of(tokenizer) is not None:
