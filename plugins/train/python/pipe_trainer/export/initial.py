@@ -21,7 +21,6 @@ from .safetensors import SIZES, SafetensorsError
 from .weight_files import INDEX, WEIGHTS, WeightFiles
 
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
-VOCABULARY = vocabulary.NAME
 
 
 class Initial:
@@ -83,13 +82,13 @@ class Initial:
 
     def _pieces(self):
         """Returns ({id: piece}, the file that says so)."""
-        file = next((self.directory / name for name in (*MODELS, "tokenizer.json", VOCABULARY)
+        file = next((self.directory / name for name in (*MODELS, "tokenizer.json", vocabulary.NAME)
                      if (self.directory / name).is_file()), None)
         if file is None:
             raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
-                                      f"{MODELS[0]}, tokenizer.json or {VOCABULARY} there")
+                                      f"{MODELS[0]}, tokenizer.json or {vocabulary.NAME} there")
         try:
-            if file.name in (*MODELS, VOCABULARY):
+            if file.name in (*MODELS, vocabulary.NAME):
                 return {number: text for number, (text, _, _) in enumerate(vocabulary.pieces_of(file))}, file
             whole = read_json(file)
             vocab = whole["model"]["vocab"]

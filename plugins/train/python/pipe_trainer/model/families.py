@@ -9,7 +9,7 @@ class Family(NamedTuple):
     decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
     experts: bool = False  # layers may have `experts`
     exports: tuple = ("transformers",)  # programs that read an export
-    model_types: tuple = ()  # values of `model_type` in a config.json that is read; the last with experts
+    model_types: tuple = ()  # values of `model_type` in a config.json that is read; of t5 the second has experts
 
 
 FAMILIES = {
