@@ -16,6 +16,7 @@
 #include "dag/location/location_names.h"
 #include "dag/location/own_objects.h"
 #include "dag/location/publishing.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/run/artifact_summary.h"
 #include "dag/run/cpu_watch.h"
 #include "dag/run/publisher.h"
