@@ -12,11 +12,11 @@ by torch.compile, with --plain it is not. Each step has the same made rows; the 
 import argparse
 import json
 import sys
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch_step import least_step
 
 
 def rotated(x, angles):
@@ -90,21 +90,8 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, **fused)
     ids = torch.randint(5, shape["vocab"], (shape["rows"], shape["seq_len"] + 1), device=options.device)
     loss_of = model if options.plain else torch.compile(model)
-
-    def turn(steps):
-        begin = time.perf_counter()
-        for _ in range(steps):
-            optimizer.zero_grad(set_to_none=True)
-            with torch.autocast(options.device, compute, enabled=compute is not torch.float32):
-                loss = loss_of(ids)
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-        loss.item()
-        return (time.perf_counter() - begin) / steps
-
-    first = turn(2)
-    least = min(turn(options.steps) for _ in range(options.turns))
+    first, least = least_step(options.turns, options.steps, model, lambda: loss_of(ids), optimizer,
+                              lambda: torch.autocast(options.device, compute, enabled=compute is not torch.float32))
     print(json.dumps({"torch": torch.__version__, "compiled": not options.plain, "compile_s": round(2 * first, 2),
                       "params": sum(part.numel() for part in model.parameters()), "step_ms": round(1e3 * least, 2),
                       "tokens_per_s": round(shape["rows"] * shape["seq_len"] / least)}))

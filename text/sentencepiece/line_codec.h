@@ -27,7 +27,8 @@ class LineCodec {
   /// As SentencePieceEncoder::Encode and WordPieceEncoder::Encode: appends ids, and the end of each.
   Status Encode(std::string_view line, std::vector<std::uint32_t>& ids,
                 std::vector<std::uint32_t>& ends) const;
-  /// Of a vocab.txt as WordPieceVocabulary::TextOf. kInvalidArgument: the tokenizer lacks an id.
+  /// The text of ids; that of a vocab.txt is WordPieceVocabulary::TextOf. kInvalidArgument: the tokenizer
+  /// lacks an id.
   Result<std::string> Decode(std::span<const std::uint32_t> ids) const;
   /// Null: the tokenizer is a SentencePiece model.
   const WordPieceVocabulary* vocabulary() const { return words_ == nullptr ? nullptr : &words_->vocabulary; }

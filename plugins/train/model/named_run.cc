@@ -42,20 +42,15 @@ bool IsFile(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
-/// Returns the first file of an export that `directory` lacks; empty: none.
-std::string LackedOf(const std::string& directory) {
+/// Returns the files of an export that `directory` lacks, the first first.
+std::vector<std::string> LackedOf(const std::string& directory) {
   const auto there = [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); };
-  const auto lacked = std::find_if_not(kNeeded.begin(), kNeeded.end(), there);
-  if (lacked != kNeeded.end()) return std::string(*lacked);
-  if (std::any_of(kTokenizerFiles.begin(), kTokenizerFiles.end(), there)) return {};
-  return StrCat(kTokenizerFiles[0], " or ", kTokenizerFiles[1]);
-}
-
-/// True if it has no file of an export.
-bool HasNothingOf(const std::string& directory) {
-  const auto there = [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); };
-  return std::none_of(kNeeded.begin(), kNeeded.end(), there) &&
-         std::none_of(kTokenizerFiles.begin(), kTokenizerFiles.end(), there);
+  std::vector<std::string> lacked;
+  for (const std::string_view name : kNeeded)
+    if (!there(name)) lacked.emplace_back(name);
+  if (std::none_of(kTokenizerFiles.begin(), kTokenizerFiles.end(), there))
+    lacked.push_back(StrCat(kTokenizerFiles[0], " or ", kTokenizerFiles[1]));
+  return lacked;
 }
 
 Status Unfinished(const std::string& run) {
@@ -73,14 +68,14 @@ std::string ExportAgain(const std::string& run) {
 Status CheckExport(const std::string& directory, const std::string& run, bool ended) {
   const std::string place = directory + "/export";
   if (!ended && !IsFile(StrCat(place, "/", kModel))) return Unfinished(run);
-  if (HasNothingOf(place))
+  const std::vector<std::string> lacked = LackedOf(place);
+  if (lacked.size() > kNeeded.size())
     return Absent(StrCat(run,
                          ": its training has ended without an export; give the stage `train` "
                          "`export: true`, or remove ",
                          run, "/result.json if it has that, and run the pipeline"));
-  const std::string lacked = LackedOf(place);
   if (lacked.empty()) return {};
-  return Absent(StrCat(run, "/", kExport, lacked, ": is missing; ", ExportAgain(run)));
+  return Absent(StrCat(run, "/", kExport, lacked.front(), ": is missing; ", ExportAgain(run)));
 }
 
 /// Brings the export of a run in a bucket here; returns the directory above it.

@@ -102,9 +102,8 @@ Result<std::unique_ptr<const LineCodec>> OpenCodec(const ArtifactInput& tokenize
 /// Returns the text that a vocab.txt lacks of the numbers with this character; empty: none. Digits and `e`
 /// are also inside of a word.
 std::string LackedPiece(const WordPieceVocabulary& vocabulary, char character) {
-  std::string piece(1, character);
   if (character == '-' || character == '.') return {};
-  piece.insert(0, kContinuation);
+  std::string piece = StrCat(kContinuation, std::string(1, character));
   return vocabulary.Find(piece) ? std::string() : piece;
 }
 
