@@ -42,7 +42,7 @@ ListedRun ListedOf(const WorkDir& work, const RunStatus& status) {
   run.line = status.line;
   run.outcome = status.Outcome();
   if (run.line.ended > 0) run.duration = static_cast<double>(run.line.ended - run.line.started) / 1000;
-  if (const std::optional<RunRecord>& record = status.record) {
+  if (const std::shared_ptr<const RunRecord>& record = status.record) {
     for (const RecordedMoment& moment : record->moments) run.peak_rss = std::max(run.peak_rss, moment.rss);
     if (record->end) run.peak_rss = std::max(run.peak_rss, record->end->peak_rss);
     if (!record->moments.empty()) {

@@ -25,9 +25,11 @@ RunStatus RunsStatus::Look(const RunLine& line) const {
   run.by_workers = workers != nullptr;
   const bool is_last = line.id == lines_.back().id;
   run.runs = line.outcome.empty() && (run.by_workers || (is_last && WorkLock::IsHeld(work.path())));
-  if (Result<RunRecord> record = ReadRecord(work, line.id); record.ok()) run.record = std::move(*record);
-  if (run.record && !run.record->end && workers != nullptr) AddWorkers(*workers, *run.record);
-  if (run.record) run.record->alive = run.runs;
+  if (Result<RunRecord> record = ReadRecord(work, line.id); record.ok()) {
+    if (!record->end && workers != nullptr) AddWorkers(*workers, *record);
+    record->alive = run.runs;
+    run.record = std::make_shared<const RunRecord>(std::move(*record));
+  }
   if (run.runs && !run.by_workers) run.now = ReadNow(work.run(line.id));
   return run;
 }

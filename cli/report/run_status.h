@@ -2,6 +2,7 @@
 // `pipe report`.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +18,11 @@ namespace pipeline {
 /// One run, as far as its directory tells.
 struct RunStatus {
   RunLine line;
-  bool by_workers = false;          // of the present work package
-  bool runs = false;                // a process of this machine, or workers, have not ended it
-  std::optional<RunRecord> record;  // with the work of the workers; absent: there is none that can be read
-  std::optional<RunNow> now;        // while a process runs it
+  bool by_workers = false;  // of the present work package
+  bool runs = false;        // a process of this machine, or workers, have not ended it
+  std::shared_ptr<const RunRecord>
+      record;                 // with the work of the workers; null: there is none that can be read
+  std::optional<RunNow> now;  // while a process runs it
 
   /// "done", "failed", "cancelled", "running", "killed"; by workers also kWaiting.
   std::string Outcome() const;

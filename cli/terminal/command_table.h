@@ -17,7 +17,8 @@ constexpr std::string_view kProgramHelp =
     "pipe turns raw text on the web into a trained language model: one file names the stages.";
 constexpr std::string_view kProgramFooter =
     "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
-    "or there is nothing where it looks, and nothing ran, 75 the provider takes this machine, 129 the terminal\n"
+    "or there is nothing where it looks, and nothing ran, 75 the provider takes this machine, 129 the "
+    "terminal\n"
     "ended (SIGHUP), 130 interrupted (SIGINT), 143 terminated (SIGTERM, SIGUSR1, SIGUSR2, SIGQUIT).";
 constexpr std::size_t kHelpColumn = 34;  // --help: the column of the texts
 

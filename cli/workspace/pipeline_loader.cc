@@ -54,6 +54,9 @@ std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, Loa
   return LoadPipelineText(*read, options, purpose, last);
 }
 
+LoadedPipeline::LoadedPipeline(Registry types) : registry(std::move(types)) {}
+LoadedPipeline::~LoadedPipeline() = default;
+
 std::string NameOfPipeline(const std::string& file) {
   const Result<std::string> text = ReadTypedFile(file);
   if (!text.ok()) return {};

@@ -20,7 +20,8 @@ struct LoadedPipeline {
   PipelineSpec spec;
   Graph graph;
 
-  explicit LoadedPipeline(Registry types) : registry(std::move(types)) {}
+  explicit LoadedPipeline(Registry types);
+  ~LoadedPipeline();
 };
 
 /// Why a file is loaded. It decides about plugins that the file names by a path, and about limits.memory of

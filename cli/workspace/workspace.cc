@@ -83,6 +83,8 @@ Result<LeaseTerms> LeaseTermsOf(Store& work) {
 
 Workspace::Workspace(WorkPlace place) : place_(std::move(place)), directory_(place_.directory()) {}
 
+Workspace::~Workspace() = default;
+
 Result<std::unique_ptr<Workspace>> Workspace::Open(const WorkPlace& place, Access access, Progress& progress,
                                                    SourceFiles::Network network, std::stop_token stop) {
   std::unique_ptr<Workspace> workspace(new Workspace(place));

@@ -28,6 +28,8 @@ namespace pipeline {
 
 class Workspace {
  public:
+  ~Workspace();
+
   /// kLook: as kRead, but stores no digests if the work directory does not exist yet.
   enum class Access : std::uint8_t { kLook, kRead, kWrite };
 

@@ -58,6 +58,7 @@ inline std::string_view ReasonText(const Status& why) { return why.message(); }
 template <class Failures>
 std::vector<std::string> FailureLines(const Failures& failures) {
   std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  pairs.reserve(failures.size());
   for (const auto& [unit, why] : failures) pairs.emplace_back(ReasonText(why), unit);
   return LinesByReason(pairs);
 }

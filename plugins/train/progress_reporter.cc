@@ -153,9 +153,8 @@ void ProgressReporter::Move(std::int64_t step, std::string_view text) {
 
 /// The loss with leaner weights of the export.
 void ProgressReporter::Priced(const Json& event) {
-  std::string text =
-      StrCat(Readable(event["file"].AsString(), 40), " (", Readable(event["weights"].AsString(), 80),
-             "): loss ", Loss(event["loss"], 4));
+  std::string text = StrCat(Readable(event["file"].AsString(), 40), " (",
+                            Readable(event["weights"].AsString(), 80), "): loss ", Loss(event["loss"], 4));
   if (event["bits_per_char"].is_number())
     text += StrCat(", ", Number(event["bits_per_char"].AsDouble(), 4), " bits per character");
   Note(StrCat(text, "; as trained ", Loss(event["trained"], 4)));

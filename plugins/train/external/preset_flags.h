@@ -18,7 +18,8 @@ struct PresetFlag {
   std::string_view fallback;  // JSON; empty: it has no default, or one that is no literal
 };
 
-/// The text of a file of flags/, which README.md there describes. The build puts all of them into the library.
+/// The text of a file of flags/, which README.md there describes. The build puts all of them into the
+/// library.
 struct PresetTable {
   std::string_view preset;
   std::string_view text;

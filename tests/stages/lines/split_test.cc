@@ -189,11 +189,12 @@ TEST(SplitTest, JudgeSaysWhenNoFractionWouldDo) {
   const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.9}, {"validation", 0.1}}, 3));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
-  EXPECT_EQ(transform->CheckCounts(totals).message(),
-            "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
-            "small for it; add text, lower min_documents, or leave the split out; 9 lines are 4 documents: a "
-            "row of a table is one, and in plain text only a blank line ends one; if each line of a text is a "
-            "document, write `documents: line` in the stage that reads it");
+  EXPECT_EQ(
+      transform->CheckCounts(totals).message(),
+      "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
+      "small for it; add text, lower min_documents, or leave the split out; 9 lines are 4 documents: a "
+      "row of a table is one, and in plain text only a blank line ends one; if each line of a text is a "
+      "document, write `documents: line` in the stage that reads it");
   totals.splits["train"].records = 4;
   EXPECT_EQ(transform->CheckCounts(totals).message(),
             "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
@@ -207,11 +208,12 @@ TEST(SplitTest, JudgeAdvisesNoLowerMinimumThanOneDocument) {
   const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.9}, {"validation", 0.1}}));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
-  EXPECT_EQ(transform->CheckCounts(totals).message(),
-            "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 1: the corpus is too "
-            "small for it; add text, or leave the split out; 9 lines are 4 documents: a row of a table is one, "
-            "and in plain text only a blank line ends one; if each line of a text is a document, write "
-            "`documents: line` in the stage that reads it");
+  EXPECT_EQ(
+      transform->CheckCounts(totals).message(),
+      "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 1: the corpus is too "
+      "small for it; add text, or leave the split out; 9 lines are 4 documents: a row of a table is one, "
+      "and in plain text only a blank line ends one; if each line of a text is a document, write "
+      "`documents: line` in the stage that reads it");
 }
 
 TEST(SplitTest, NoMinimumNoVerdict) {

@@ -106,6 +106,7 @@ inline std::vector<std::string> NaiveOrder(const Corpus& corpus, std::uint8_t sp
                           payload.bytes);
   std::sort(rows.begin(), rows.end());
   std::vector<std::string> order;
+  order.reserve(rows.size());
   for (auto& row : rows) order.push_back(std::get<4>(row));
   return order;
 }

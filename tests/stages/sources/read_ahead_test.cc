@@ -40,7 +40,8 @@ TEST(ReadAheadTest, GivesTheSameBytes) {
   while (text.size() < (9u << 20)) text += std::to_string(text.size());
   for (const std::size_t chunk : {100'003u, 4u << 20})
     for (const auto where : {ReadAhead::Where::kOwnThread, ReadAhead::Where::kCallersThread}) {
-      const auto ahead = ReadAhead::Open(std::make_unique<MemoryReader>(text, chunk), std::stop_source(), where);
+      const auto ahead =
+          ReadAhead::Open(std::make_unique<MemoryReader>(text, chunk), std::stop_source(), where);
       std::string all;
       for (std::string_view bytes = *ahead->Next(); !bytes.empty(); bytes = *ahead->Next()) all.append(bytes);
       EXPECT_TRUE(all == text);

@@ -299,8 +299,8 @@ TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
     std::vector<PartitionEnd> rest(ends.begin(), ends.begin() + p + 1);
     SourceRequest second = RequestFor(file, "rows");
     second.wanted = [](std::uint32_t) { return false; };
-    second.known_end = [&ends, p](std::uint32_t each) {
-      return each <= p ? std::optional(ends[each]) : std::nullopt;
+    second.known_end = [&ends, last = p](std::uint32_t each) {
+      return each <= last ? std::optional(ends[each]) : std::nullopt;
     };
     second.passed = [&rest](std::uint32_t each, const PartitionEnd& end) {
       EXPECT_EQ(each, rest.size());

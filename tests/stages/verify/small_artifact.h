@@ -81,7 +81,7 @@ class SmallDataSet {
   /// Before Finish: the records have one of these, which a file names or the configuration.
   void SetLabels(const std::vector<std::string>& labels, bool of_file = false) {
     labels_ = labels;
-    if (of_file) return manifest_.lineage.back().sources.emplace_back("labels", "digest"), void();
+    if (of_file) return manifest_.lineage.back().sources.push_back({"labels", "digest"});
     for (const std::string& label : labels) manifest_.lineage.back().config["labels"].Append(label);
   }
   /// Before Finish: the texts of the records.
