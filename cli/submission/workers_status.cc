@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <memory>
-#include <ranges>
 
 #include "base/clock.h"
 #include "base/enumeration.h"
@@ -161,11 +160,8 @@ void WorkersWatch::ReadWork(const PackageView& view, std::size_t most_results, c
     history_ = {};
     read_.clear();
   }
-  const auto new_of = [this](const auto& objects, std::size_t most) {
-    std::vector<ObjectInfo> some;
-    for (const ObjectInfo& object : objects)
-      if (some.size() < most && !read_.contains(object.name)) some.push_back(object);
-    return some;
+  const auto add_new = [this](const ObjectInfo& object, std::size_t most, std::vector<ObjectInfo>& some) {
+    if (some.size() < most && !read_.contains(object.name)) some.push_back(object);
   };
   const auto keep = [this](const Result<WorkHistory>& more, const std::vector<ObjectInfo>& objects) {
     if (!more.ok()) return;
@@ -173,11 +169,12 @@ void WorkersWatch::ReadWork(const PackageView& view, std::size_t most_results, c
     for (const ObjectInfo& object : objects) read_.insert(object.name);
   };
   std::vector<std::string> unreadable;  // `pipe report` names them
-  const std::vector<ObjectInfo> history = new_of(view.history, view.history.size());
+  std::vector<ObjectInfo> history, records;
+  for (const ObjectInfo& object : view.history) add_new(object, view.history.size(), history);
   keep(ReadHistory(package_, history, unreadable, stop), history);
   // Those of an earlier program tell too little, and belong to no run.
   if (run_.empty()) return;
-  const std::vector<ObjectInfo> records = new_of(std::views::values(view.done), most_results);
+  for (const auto& [unit, object] : view.done) add_new(object, most_results, records);
   keep(ReadFinished(package_, records, stop), records);
 }
 
