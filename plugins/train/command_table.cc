@@ -76,11 +76,13 @@ std::vector<CommandEntry> AllCommands() {
         Flag("--top-p", "P", "Only the likeliest ids that have this share together"),
         Flag("--seed", "S", "Another seed gives another text"), environment, cache}},
       {"eval",
-       "Score the model of a training on packed rows",
+       "Score the model of a training on rows",
        {run,
-        Place("DATA",
-              "The location that `write_packed` published to, or its URI (default: the rows of the training)",
-              false),
+        Place(
+            "DATA",
+            "The location that `write_packed` or `write_bert` published to, or its URI (default: the rows of "
+            "the training)",
+            false),
         Flag("--step", "N", "Score the checkpoint at this step, also of a training that goes on"),
         Switch("--follow",
                "Score each checkpoint, also those to come, until the training ends; TensorBoard "

@@ -115,7 +115,7 @@ std::unique_ptr<const PluginDescription> Description() {
   StageType train = {
       .name = "train.train",
       .version = 1,
-      .help = "Trains a language model on packed rows, evaluates it, and exports it.",
+      .help = "Trains a language model on rows of ids, evaluates it, and exports it.",
       .keys = Keys(),
       .takes = Flow::kNothing,
       .gives = Flow::kArtifact,
@@ -125,7 +125,8 @@ std::unique_ptr<const PluginDescription> Description() {
                .or_file = false,
                .required = false,
                .help =
-                   "Rows of token ids, as write_packed makes them, with the splits train and validation."},
+                   "Rows of token ids, as write_packed makes them, or pairs of sentences of write_bert, with "
+                   "the splits train and validation."},
               {.name = "tokenizer",
                .or_file = true,
                .required = false,

@@ -13,8 +13,8 @@
 #include "plugins/train/config/cpu_time.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
-#include "plugins/train/input_check.h"
 #include "plugins/train/object_files.h"
+#include "plugins/train/rows/row_facts.h"
 #include "plugins/train/trainer_environment.h"
 #include "plugins/train/trainer_output.h"
 
@@ -65,12 +65,14 @@ Result<Json> OneStage(const Json& stages, const std::string& file, const std::st
 void FillFromRows(Json& question, const Json& stage, const PluginServices& call) {
   const std::string out(stage["makers"]["data"]["out"].AsString());
   if (out.empty() || out.find("://") != std::string::npos) return;  // no server is asked
-  const Result<std::string> text =
-      ReadText(*call.storage, fs::absolute(out + "/packed.json").string(), kMostPacked);
-  const Result<Json> packed = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
-  if (!packed.ok()) return;
-  const std::int64_t length = (*packed)["seq_len"].AsInt();
-  const std::int64_t vocab = (*packed)["tokenizer"]["vocab_size"].AsInt();
+  const std::string place = fs::absolute(out).string();
+  const ReadWhole read = [&call](const std::string& uri, std::uint64_t most) {
+    return ReadText(*call.storage, uri, most);
+  };
+  const Result<RowFacts> rows = ReadRowFacts(place, place + "/MANIFEST.json", read);
+  if (!rows.ok()) return;
+  const std::int64_t length = rows->facts["seq_len"].AsInt();
+  const std::int64_t vocab = rows->facts["tokenizer"]["vocab_size"].AsInt();
   if (length < 1 || vocab < 1 || question["seq_len"].AsInt(length) != length) return;
   question["seq_len"] = length;
   question["vocab"] = vocab;

@@ -22,6 +22,7 @@ constexpr std::uint64_t kMostModel = 256 << 20;
 constexpr const char* kTrain = "train";
 constexpr std::int64_t kRowsOfWords = 5;  // the version of packed.json of rows of a vocab.txt
 constexpr const char* kValidation = "validation";
+constexpr std::string_view kPairsObjective = "next_sentence";
 /// Keys of the stage that the trainer reads; the stage itself reads the others.
 constexpr std::string_view kPassedOn[] = {"config",           "seed",       "steps",
                                           "log_every",        "eval_every", "checkpoint_every",
@@ -41,6 +42,26 @@ Result<Json> LineageOf(const std::string& uri, const ReadWhole& read) {
   return lineage;
 }
 
+/// Which stages make data for a trainer. `type`: the stage that made those at `where`.
+Status CheckMaker(const Json& settings, std::string_view type, const std::string& where) {
+  const bool external = IsExternal(settings);
+  if (type != kRowsMaker && (external || type != kPairsMaker))
+    return Mismatch(StrCat(where, ": is made by a stage of type ", type,
+                           ", and the trainer reads artifacts of `", kRowsMaker, "`",
+                           external ? "" : StrCat(" or `", kPairsMaker, "`"), " only"));
+  if (external) return {};
+  const Json config = CompleteTrainerConfig(settings["config"]);
+  const std::string_view objective = config["objective"]["name"].AsString();
+  if ((objective == kPairsObjective) == (type == kPairsMaker)) return {};
+  if (type == kRowsMaker)
+    return Mismatch(StrCat(where, ": rows of write_packed, and config.objective.name: ", objective,
+                           " learns masked pairs of sentences: give the stage `write_bert` at `data`"));
+  return Mismatch(
+      StrCat(where, ": masked pairs of sentences of write_bert, which config.objective.name: ", objective,
+             " does not learn: write `config: { objective: { name: next_sentence } }` with a preset "
+             "of the family bert, such as bert-base or tiny-masked, or give rows of `write_packed`"));
+}
+
 Status NoSplit(const std::string& where, std::string_view split, const std::vector<std::string>& all) {
   std::string names;
   for (const std::string& name : all) names += StrCat(names.empty() ? "" : ", ", name);
@@ -48,10 +69,10 @@ Status NoSplit(const std::string& where, std::string_view split, const std::vect
                          "; the trainer reads `train` and `validation`: give the stage `split` those names"));
 }
 
-Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const char* split) {
-  const Json& there = packed["splits"][split];
+Result<std::uint64_t> RowsOf(const Json& facts, const std::string& uri, const char* split) {
+  const Json& there = facts["splits"][split];
   std::vector<std::string> all;
-  for (const auto& [name, value] : packed["splits"].AsObject()) all.push_back(name);
+  for (const auto& [name, value] : facts["splits"].AsObject()) all.push_back(name);
   if (!there.is_object()) return NoSplit(uri, split, all);
   const std::int64_t rows = there["rows"].AsInt();
   if (rows < 1)
@@ -61,9 +82,9 @@ Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const c
 }
 
 /// The number of scored targets of a split; absent: the rows have no weights.
-Result<std::optional<std::uint64_t>> ScoredOf(const Json& packed, const std::string& uri, const char* split) {
-  if (!packed["weights"].AsBool()) return std::optional<std::uint64_t>();
-  const Json& split_totals = packed["splits"][split];
+Result<std::optional<std::uint64_t>> ScoredOf(const Json& facts, const std::string& uri, const char* split) {
+  if (!facts["weights"].AsBool()) return std::optional<std::uint64_t>();
+  const Json& split_totals = facts["splits"][split];
   const std::int64_t scored = split_totals["scored"].AsInt();
   if (scored < 1 || scored > split_totals["targets"].AsInt())
     return Status(Code::kDataLoss, StrCat(uri, ": its split '", split, "' has ", scored,
@@ -103,6 +124,14 @@ Status CheckLabels(const Json& settings, const Json& packed, const std::string& 
     return Mismatch(StrCat(where, ": its labels are no numbers, which config.objective.name: regression ",
                            "learns: give write_packed `labels: numbers`"));
   return {};
+}
+
+/// packed.json has a version that the trainer reads.
+Status CheckVersion(const Json& packed, const std::string& uri) {
+  const std::int64_t version = packed["pipe_packed"].AsInt();
+  const bool weights = packed["weights"].AsBool();
+  if (version == kRowsOfWords || (version >= 1 && version <= 3 && weights == (version == 3))) return {};
+  return Mismatch(StrCat(uri, ": is no packed data of version 1, 2, 3 or 5, which the trainer reads"));
 }
 
 /// The ids of a vocab.txt are for models of one family, whatever model a training begins with. `tokenizer`:
@@ -147,13 +176,13 @@ std::string Millions(std::uint64_t number) {
 
 std::string TrainInputs::Describe() const {
   if (train_rows == 0) return "the data set of an external trainer";
-  const std::string epoch =
-      rows_per_step > 0 ? StrCat(", ", (train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch")
-                        : "";
-  const std::string scored = train_scored ? StrCat(", ", Millions(*train_scored), " scored") : "";
-  return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", scored,
-                epoch, "), ", validation_rows, " held out, ", vocab_size, " pieces",
-                epochs.empty() ? "" : "; ", epochs);
+  std::string more;
+  const auto add = [&more](const std::string& one) { more += StrCat(more.empty() ? " (" : ", ", one); };
+  if (train_targets > 0) add(StrCat(Millions(train_targets), " targets"));
+  if (train_scored) add(StrCat(Millions(*train_scored), " scored"));
+  if (rows_per_step > 0) add(StrCat((train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch"));
+  return StrCat(train_rows, " rows of ", seq_len, " ids", more, more.empty() ? "" : ")", ", ",
+                validation_rows, " held out, ", vocab_size, " pieces", epochs.empty() ? "" : "; ", epochs);
 }
 
 void ResolveEpochs(TrainJob& job, TrainInputs& inputs) {
@@ -210,11 +239,11 @@ Status CheckMakers(const Json& settings, const Json& makers) {
     return type.empty() || type.find('.') != std::string_view::npos;
   };
   if (const Json& data = makers["data"]; !unknown(data)) {
-    if (data["type"].AsString() != "write_packed")
-      return Mismatch(StrCat("data: is made by a stage of type ", data["type"].AsString(),
-                             ", and the trainer reads artifacts of `write_packed` only"));
-    RETURN_IF_ERROR(CheckRows(data["config"], "data"));
-    RETURN_IF_ERROR(CheckLabels(settings, data["config"], "data"));
+    RETURN_IF_ERROR(CheckMaker(settings, data["type"].AsString(), "data"));
+    if (data["type"].AsString() == kRowsMaker) {
+      RETURN_IF_ERROR(CheckRows(data["config"], "data"));
+      RETURN_IF_ERROR(CheckLabels(settings, data["config"], "data"));
+    }
     std::vector<std::string> splits;
     for (const Json& split : data["splits"].AsArray()) splits.emplace_back(split.AsString());
     for (const char* split : {kTrain, kValidation})
@@ -238,35 +267,30 @@ Status CheckMakers(const Json& settings, const Json& makers) {
 namespace {
 
 Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inputs) {
-  const std::string uri = job.data_uri + "/packed.json";
-  Result<std::string> text = read(uri, kMostPacked);
-  if (!text.ok() && text.status().code() == Code::kNotFound)
-    return Mismatch(
-        StrCat(uri, ": there is no such file, so the artifact at `data` was not made by `write_packed`"));
-  if (!text.ok()) return std::move(text).status();
-  const Result<Json> packed = Json::Parse(*text);
-  if (!packed.ok())
-    return Status(Code::kDataLoss,
-                  StrCat(uri, ": is not JSON: ", packed.status().message(), "; make it again"));
-  RETURN_IF_ERROR(CheckRows(*packed, uri));
-  const std::int64_t version = (*packed)["pipe_packed"].AsInt();
-  const bool weights = (*packed)["weights"].AsBool();
-  const bool known = version == kRowsOfWords || (version >= 1 && version <= 3 && weights == (version == 3));
-  if (!known)
-    return Mismatch(StrCat(uri, ": is no packed data of version 1, 2, 3 or 5, which the trainer reads"));
-  RETURN_IF_ERROR(CheckLabels(job.settings, *packed, uri));
-  ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(*packed, uri, kTrain));
-  ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(*packed, uri, kValidation));
-  ASSIGN_OR_RETURN(inputs.train_scored, ScoredOf(*packed, uri, kTrain));
-  RETURN_IF_ERROR(ScoredOf(*packed, uri, kValidation).status());
-  inputs.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());
-  inputs.seq_len = (*packed)["seq_len"].AsInt();
-  const Json& made_with = (*packed)["tokenizer"];
+  Result<RowFacts> found = ReadRowFacts(job.data_uri, job.data_manifest, read);
+  if (!found.ok() && found.status().code() == Code::kNotFound)
+    return Mismatch(StrCat(found.status().message(), ", so another stage made the artifact at `data`"));
+  ASSIGN_OR_RETURN(const RowFacts rows, std::move(found));
+  const std::string& uri = rows.uri;
+  const Json& facts = rows.facts;
+  RETURN_IF_ERROR(CheckMaker(job.settings, rows.maker, uri));
+  if (rows.maker == kRowsMaker) {
+    RETURN_IF_ERROR(CheckRows(facts, uri));
+    RETURN_IF_ERROR(CheckVersion(facts, uri));
+    RETURN_IF_ERROR(CheckLabels(job.settings, facts, uri));
+  }
+  ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(facts, uri, kTrain));
+  ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(facts, uri, kValidation));
+  ASSIGN_OR_RETURN(inputs.train_scored, ScoredOf(facts, uri, kTrain));
+  RETURN_IF_ERROR(ScoredOf(facts, uri, kValidation).status());
+  inputs.train_targets = static_cast<std::uint64_t>(facts["splits"][kTrain]["targets"].AsInt());
+  inputs.seq_len = facts["seq_len"].AsInt();
+  const Json& made_with = facts["tokenizer"];
   RETURN_IF_ERROR(CheckWords(job.settings, made_with, uri));
   inputs.vocab_size = made_with["vocab_size"].AsInt();
   if (inputs.seq_len < 1 || inputs.vocab_size < 1)
     return Status(Code::kDataLoss,
-                  StrCat(uri, ": says no `seq_len` or no size of the vocabulary; make it again"));
+                  StrCat(uri, ": says no length of the rows or no size of the vocabulary; make it again"));
   ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
   if (job.tokenizer_uri.empty()) return {};
   const std::string model = StrCat(job.tokenizer_uri, "/", job.tokenizer_file);

@@ -2,19 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/train/rows/row_facts.h"
 #include "plugins/train/train_job.h"
 
 namespace pipeline {
 
 struct TrainInputs {
-  std::uint64_t train_rows = 0;  // 0: the job has no rows
-  std::uint64_t train_targets = 0;
+  std::uint64_t train_rows = 0;               // 0: the job has no rows
+  std::uint64_t train_targets = 0;            // 0: pairs do not tell them
   std::optional<std::uint64_t> train_scored;  // absent: the loss counts each target
   std::uint64_t validation_rows = 0;
   std::uint64_t rows_per_step = 0;  // 0: an external trainer chooses it
@@ -38,14 +38,8 @@ void ResolveEpochs(TrainJob& job, TrainInputs& inputs);
 /// section 7. kInvalidArgument if the trainer cannot use their output.
 Status CheckMakers(const Json& settings, const Json& makers);
 
-/// The most bytes of a packed.json or of a manifest: a data set of 100,000 shards has 20 MiB.
-inline constexpr std::uint64_t kMostPacked = 256 << 20;
-
-/// Reads a whole object of at most `most` bytes.
-using ReadWhole = std::function<Result<std::string>(const std::string& uri, std::uint64_t most)>;
-
-/// kInvalidArgument if data, tokenizer and `config` do not match; kDataLoss if the data are not packed
-/// data.
+/// kInvalidArgument if data, tokenizer and `config` do not match; kDataLoss if what describes the data is
+/// damaged.
 Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read);
 
 /// The job file: CONTRACT.md, section 3.

@@ -174,6 +174,9 @@ void ProgressReporter::Evaluated(const Json& event) {
   if (event["rmse"].is_number())
     text += StrCat(", root mean square error ", Figures(event["rmse"].AsDouble()), ", Pearson correlation ",
                    Number(event["pearson"].AsDouble(), 3));
+  if (event["next_sentence_accuracy"].is_number())
+    text +=
+        StrCat(", next sentence ", Number(100 * event["next_sentence_accuracy"].AsDouble(), 1), " % right");
   Note(text);
 }
 

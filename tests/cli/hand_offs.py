@@ -108,7 +108,9 @@ def data_that_the_trainer_does_not_read():
         (docs + DOCUMENTS + TRAIN, "data: whole documents, which the trainer does not read: give write_packed"),
         (docs.replace("validation", "test") + packed("raw16") + TRAIN, "data: there is no split 'validation', only train, test"),
         (docs + tfds(input="docs") + TRAIN,
-         "data: is made by a stage of type write_tfds, and the trainer reads artifacts of `write_packed` only"))
+         "data: is made by a stage of type write_tfds, and the trainer reads artifacts of `write_packed` or `write_bert` only"),
+        (docs.replace(TRAINED, WORDPIECE.replace("lines", "docs")) + BERT + TRAIN,
+         "data: masked pairs of sentences of write_bert, which config.objective.name: causal does not learn"))
 
 
 def names_that_no_reader_finds():

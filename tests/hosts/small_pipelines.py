@@ -29,7 +29,7 @@ SMALL = {
     "cc100_ja": (lambda seed: documents(seed, 400) * 10, {"vocab_size": 1000, "validation": 0.05, "seq_len": 128}),
     "kc_moe": (lambda seed: "\n".join(korean(seed, 3000)) * 16 + "\n", {"vocab_size": 1000}),
     "bert_ja": (lambda seed: documents(seed, 400).translate(KANA) * 4,
-                {"vocab_size": 500, "pieces": 500, "validation": 0.05, "dupe_factor": 2, "model_size": "tiny"}),
+                {"vocab_size": 500, "validation": 0.05, "dupe_factor": 2, "model_size": "tiny"}),
 }
 
 

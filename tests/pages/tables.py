@@ -155,6 +155,11 @@ PARTS = {
     "plugins/train/external/presets.md": [
         ("train:", TEXT, 2, "pipe validate page.yaml"),
         ("inputs:", TEXT + BUNDLED.replace("    inputs: { data: packed, tokenizer: tokenizer }\n", ""), 4, "pipe validate page.yaml")],
+    "plugins/train/python/objectives.md": [
+        ("examples:", re.sub("(  tokenizer: .*)byte_fallback: true", r"\1layout: bert, model: wordpiece, boundaries: none", TEXT)
+         .split("  packed:")[0], 2,
+         "pipe run page.yaml --until train --set stages.train.steps=3 --set stages.examples.seq_len=32 "
+         "--set stages.train.config.preset=tiny-masked")],
     # The stages before `opinion` of this file, which the page names; they are done where its own commands ran before.
     "plugins/train/python/labels.md": [
         ("rows:", "pipelines/nsmc.yaml", 2, "pipe run page.yaml --set reviews=ratings_train.txt --set vocab=auto --set pretrain=3 "

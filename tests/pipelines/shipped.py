@@ -172,8 +172,7 @@ def bert_ja(cut):
     # To BERT an ideograph is a word of its own: with kana there are words of several characters.
     kana = {0x4e00 + 13 * number: 0x3042 + number for number in range(80)}
     text = cut.write("text.txt", "\n\n".join(japanese(1, 400)).translate(kana))
-    cut.run("tokenizer", "pretraining_data", "pieces", "packed", corpus=text, vocab_size=500, pieces=500, validation=0.1,
-            dupe_factor=2, model_size="tiny")
+    cut.run("tokenizer", "pretraining_data", corpus=text, vocab_size=500, validation=0.1, dupe_factor=2, model_size="tiny")
     made = cut.out / "pretraining_data"
     cut.holds(len(list(made.glob("train-*tfrecord"))) >= 8, "there are eight shards of train, which end in tfrecord")
     cut.holds(len(list(made.glob("validation-*tfrecord"))) >= 1, "validation is there")

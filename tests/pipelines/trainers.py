@@ -18,7 +18,7 @@ TRAINERS = {
     "cc100_ja": {"bundled": ROWS, "transformer-lm-japanese": {"tokenizer", "text"}},
     "wiki40b_ja": {"bundled": ROWS, "transformer-lm-japanese": {"tokenizer", "text"}},
     "lm1b": {"bundled": ROWS, "transformer-lm-japanese": {"tokenizer", "text"}},
-    "bert_ja": {"bundled": {"pieces", "packed"}, "bert": {"examples"}},
+    "bert_ja": {"bundled": {"tokenizer", "examples"}, "bert": {"examples"}},
     "jestimator_bert": {"bundled": ROWS, "jestimator": {"ids"}},
     "kc_moe": {"bundled": ROWS, "kc-moe": {"text"}},
     "kc_moe_nsmc": {"bundled": {"tokenizer", "labelled", "pretrained"}},

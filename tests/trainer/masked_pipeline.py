@@ -1,4 +1,4 @@
-"""pipelines/bert_ja.yaml from the quick start's text to an encoder that predicts hidden ids better than their unigram.
+"""pipelines/bert_ja.yaml from the quick start's text to an encoder that predicts masked ids better than their unigram.
 
     masked_pipeline.py PIPE CORPUS ENVIRONMENT [SEEDS]    SEEDS: how many runs, for the gate
 """
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from labelled_pipeline import check, told
 
-SMALL = {"pieces": 2000, "validation": 0.03, "seq_len": 24, "steps": 120, "stages.train.eval_every": 0,
-         "stages.train.config": "{ preset: tiny-masked, batch: { rows: 64 } }"}
-LEAST = 0.35  # nats for each hidden id below the unigram; four seeds had 0.44 to 0.48
+SMALL = {"vocab_size": 2000, "validation": 0.03, "seq_len": 24, "steps": 120, "stages.train.eval_every": 0,
+         "stages.train.config": "{ preset: tiny-masked, objective: { name: next_sentence }, batch: { rows: 64 } }"}
+LEAST = 0.2  # nats for each masked id below the unigram; four seeds had 0.28 to 0.32
 
 
 def one(pipe, corpus, environment, at, seed):
@@ -26,7 +26,7 @@ def one(pipe, corpus, environment, at, seed):
     print(f"seed {seed}: {loss:.3f} nats, {unigram - loss:.3f} below the unigram", flush=True)
     check(unigram - loss >= LEAST, f"it learned to predict hidden ids: {result}")
     architectures = json.loads((run / "export/config.json").read_text())["architectures"]
-    check(architectures == ["BertForMaskedLM"], f"it is exported: {architectures}")
+    check(architectures == ["BertForPreTraining"], f"it is exported: {architectures}")
 
 
 def main(pipe, corpus, environment, seeds="1"):

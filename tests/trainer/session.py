@@ -22,6 +22,8 @@ SMALL = {"model": {"layers": 2, "d": 32, "heads": 4, "kv_heads": 2, "ff": 64},
 class MemoryRows:
     """The interface of data.Rows over arrays; sample g is row g modulo the number of rows."""
 
+    predictions = None
+
     reader, model_path, directory, split = "memory", None, "memory", "train"
 
     def __init__(self, tokens, lengths=None, vocab=61, digest="memory", weights=None, labels=None):

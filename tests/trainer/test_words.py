@@ -147,7 +147,7 @@ class Rows(WithVocabulary):
 
     def test_a_model_of_another_family_does_not_read_them(self):
         class OfRows:
-            tokenizer, seq_len, labels, weights = IDS, 11, None, False
+            tokenizer, seq_len, labels, weights, predictions = IDS, 11, None, False, None
         config = configs.Config(model=configs.Model(family="bert"), objective=configs.ObjectiveKeys(name="masked"))
         found = setup.fill_in(config, OfRows, self.pieces).model
         self.assertEqual((found.eos, found.begin, found.vocab), (SEP, CLS, len(PIECES)))

@@ -28,6 +28,7 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
   "norm_eps": {"type": "number", "above": 0.0, "default": 1e-05},
   "exact_gelu": {"type": "flag", "default": false},
   "gated": {"type": "flag", "default": true},
+  "next_sentence": {"type": "flag", "default": false},
   "classes": {"type": "whole", "low": 2, "null": true, "default": null},
   "init_std": {"type": "number", "above": 0.0, "default": 0.02},
   "compute": {"type": "text", "choices": ["auto", "float32", "bfloat16"], "default": "auto"},
@@ -39,7 +40,7 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
   "eos": {"type": "whole", "low": 0, "default": 2},
   "begin": {"type": "whole", "low": 0, "null": true, "default": null}},
  "objective": {
-  "name": {"type": "text", "choices": ["causal", "masked", "spans", "prefix", "classes", "regression"], "default": "causal"},
+  "name": {"type": "text", "choices": ["causal", "masked", "next_sentence", "spans", "prefix", "classes", "regression"], "default": "causal"},
   "random": {"type": "number", "low": 0.0, "high": 1.0, "default": 0.1},
   "keep": {"type": "number", "low": 0.0, "high": 1.0, "default": 0.1},
   "share": {"type": "number", "above": 0.0, "below": 1.0, "default": 0.15},
@@ -136,7 +137,7 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
 "families": {
  "llama": {"objectives": ["causal"], "experts": false},
  "lm1b": {"objectives": ["causal"], "experts": false},
- "bert": {"objectives": ["masked", "classes", "regression"], "experts": false},
+ "bert": {"objectives": ["masked", "next_sentence", "classes", "regression"], "experts": false},
  "t5": {"objectives": ["spans", "prefix"], "experts": true}},
 "model_types": {
  "llama": "llama",

@@ -104,11 +104,13 @@ Status ChooseInputs(const Json& config, const std::vector<std::string>& named_in
     if (!reads && Gives(named_inputs, name)) unread.Append(name);
     if (!reads || Gives(named_inputs, name)) continue;
     const std::string_view of = PresetNamed(trainer)["reads"].AsString();
-    return WrongExpansion(StrCat(
-        name, ": is missing; `trainer: ", trainer, "` reads ",
-        rows ? (std::string_view(name) == "data" ? "rows, as write_packed makes them" : "the tokenizer")
-             : StrCat("the artifact of a stage", of.empty() ? "" : " ", of),
-        ": inputs: { ", name, ": STAGE }"));
+    return WrongExpansion(
+        StrCat(name, ": is missing; `trainer: ", trainer, "` reads ",
+               rows ? (std::string_view(name) != "data" ? "the tokenizer"
+                       : IsExternal(config)             ? "rows, as write_packed makes them"
+                                                        : "rows, as write_packed or write_bert makes them")
+                    : StrCat("the artifact of a stage", of.empty() ? "" : " ", of),
+               ": inputs: { ", name, ": STAGE }"));
   }
   return {};
 }

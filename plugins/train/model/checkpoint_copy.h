@@ -45,7 +45,7 @@ Result<std::int64_t> ChosenStep(const NamedTraining& training,
 /// The use of a checkpoint.
 struct CheckpointUse {
   std::int64_t step = 0;
-  std::string rows;                         // directory of packed rows
+  std::string rows;                         // directory of the rows
   std::string split;                        // the split that is scored
   std::optional<std::int64_t> scored_rows;  // absent: as many as in the training; 0: all
   bool rows_of_others = false;              // not those of the training

@@ -11,7 +11,7 @@ namespace pipeline {
 
 // `words` of each: without the command's name. kInvalidArgument for wrong words.
 
-/// `pipe eval`: scores the model, or checkpoints of its training, on packed rows. The scores go to standard
+/// `pipe eval`: scores the model, or checkpoints of its training, on rows. The scores go to standard
 /// output.
 Status RunEval(const std::vector<std::string>& words, const PluginServices& call);
 

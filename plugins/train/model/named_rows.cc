@@ -5,13 +5,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "plugins/train/input_cache.h"
-#include "plugins/train/input_check.h"
 #include "plugins/train/model/named_run.h"
 #include "plugins/train/model_file.h"
 #include "plugins/train/object_files.h"
+#include "plugins/train/rows/row_facts.h"
 #include "plugins/train/train_job.h"
 
 namespace pipeline {
@@ -20,32 +19,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPackedInfo = "packed.json";
+/// True of the file that tells which of the two kinds of rows these are.
+bool IsRowInfo(std::string_view name) { return name == kRowsInfo || name == kPairsInfo; }
 
 /// True if the rows of these splits need this file.
 bool IsOfSplits(std::string_view name, const std::vector<std::string>& splits) {
-  return name == kPackedInfo || IsTokenizerFile(name) ||
+  return IsRowInfo(name) || IsTokenizerFile(name) ||
          std::any_of(splits.begin(), splits.end(),
                      [&](const std::string& split) { return name.starts_with(StrCat(split, "-")); });
 }
 
 Status NoRows(const std::string& place) {
-  return Status(Code::kNotFound, StrCat(place, ": no packed rows: ", kPackedInfo,
-                                        " is not there; name the location that a stage `write_packed` "
-                                        "published to"));
+  return Status(Code::kNotFound,
+                StrCat(place, ": no packed rows and no pairs of sentences: neither ", kRowsInfo, " nor ",
+                       kPairsInfo, " is there; name the location that a stage `", kRowsMaker, "` or `",
+                       kPairsMaker, "` published to"));
 }
 
 /// Checks that the rows in `directory` have the splits. `place`: their place as a person knows it.
 Status CheckSplits(const std::string& directory, const std::string& place,
                    const std::vector<std::string>& splits, const PluginServices& call) {
-  const std::string path = fs::absolute(directory).string() + "/" + std::string(kPackedInfo);
-  ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, path, kMostPacked));
-  const Result<Json> info = Json::Parse(text);
-  if (!info.ok()) return Status(Code::kDataLoss, StrCat(path, ": is not JSON: ", info.status().message()));
+  const std::string path = fs::absolute(directory).string();
+  const ReadWhole read = [&call](const std::string& uri, std::uint64_t most) {
+    return ReadText(*call.storage, uri, most);
+  };
+  ASSIGN_OR_RETURN(const RowFacts rows, ReadRowFacts(path, path + "/MANIFEST.json", read));
+  const Json& there = rows.facts["splits"];
   std::string all;
-  for (const auto& [name, rows] : (*info)["splits"].AsObject()) all += StrCat(all.empty() ? "" : ", ", name);
+  for (const auto& [name, totals] : there.AsObject()) all += StrCat(all.empty() ? "" : ", ", name);
   for (const std::string& split : splits)
-    if (!(*info)["splits"].Has(split))
+    if (!there.Has(split))
       return Status(Code::kNotFound, StrCat(place, ": has no split '", split, "'; it has ",
                                             all.empty() ? "none" : all, ": name one with --split"));
   return {};
@@ -55,7 +58,7 @@ Result<std::string> BringRows(const std::string& place, const std::vector<std::s
                               const std::string& cache, const PluginServices& call) {
   ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(place, place + "/MANIFEST.json", cache, "the rows", call));
   if (std::none_of(copy.files.begin(), copy.files.end(),
-                   [](const FileFacts& file) { return file.name == kPackedInfo; }))
+                   [](const FileFacts& file) { return IsRowInfo(file.name); }))
     return NoRows(place);
   std::erase_if(copy.files, [&](const FileFacts& file) { return !IsOfSplits(file.name, splits); });
   RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
@@ -72,7 +75,9 @@ Result<std::string> FindRows(std::string place, const std::vector<std::string>& 
     return BringRows(place, splits, cache, call);
   }
   std::error_code error;
-  if (!fs::is_regular_file(fs::path(place) / kPackedInfo, error)) return NoRows(place);
+  if (!fs::is_regular_file(fs::path(place) / kRowsInfo, error) &&
+      !fs::is_regular_file(fs::path(place) / kPairsInfo, error))
+    return NoRows(place);
   RETURN_IF_ERROR(CheckSplits(place, place, splits, call));
   const std::string remedy = StrCat("look at all of it with `pipe verify ", place, "`, and publish it again");
   RETURN_IF_ERROR(CheckFiles(

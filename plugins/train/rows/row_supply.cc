@@ -15,8 +15,8 @@
 #include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/hosts/training_end.h"
-#include "plugins/train/input_check.h"
 #include "plugins/train/object_files.h"
+#include "plugins/train/rows/row_facts.h"
 
 namespace pipeline {
 
@@ -108,6 +108,11 @@ Status RowSupply::Fetch(const std::vector<FileFacts>& files) {
   return BringFiles(copy_, files, call_, [this](std::uint64_t bytes) { fetched_ += bytes; });
 }
 
+bool RowSupply::HasIndex() const {
+  return std::any_of(copy_.files.begin(), copy_.files.end(),
+                     [](const FileFacts& file) { return file.name == kRowsInfo; });
+}
+
 Status RowSupply::Arrange(const FreeBytes& free_bytes) {
   all_bytes_ = BytesOf(copy_.files);
   const bool is_given = job_.settings["data_disk"].is_int();
@@ -127,6 +132,13 @@ Status RowSupply::Arrange(const FreeBytes& free_bytes) {
     copy_.lock = FileDescriptor();
     return {};
   }
+  if (!HasIndex())
+    return Status(
+        Code::kResourceExhausted,
+        StrCat(copy_.directory, ": the pairs of sentences of ", copy_.from, " are fetched as a whole, ",
+               HumanBytes(all_bytes_), " (", all_bytes_, " bytes), and `data_disk` is ", HumanBytes(limit_),
+               is_given ? "" : ", half of the free disk",
+               "; set `data_disk` to that or more, or run with --work on a larger disk"));
   // Another training on this machine may be reading the shards.
   bool told = false;
   ASSIGN_OR_RETURN(used_, WaitForUsers(copy_.directory, [&] {
@@ -176,7 +188,7 @@ Status RowSupply::ArrangeBlocks(const std::vector<FileFacts>& whole, const FreeB
 }
 
 Status RowSupply::ReadBlocks() {
-  const std::string path = copy_.directory + "/packed.json";
+  const std::string path = StrCat(copy_.directory, "/", kRowsInfo);
   ASSIGN_OR_RETURN(const std::string text, ReadFileAt(path, kMostPacked));
   const Result<Json> packed = Json::Parse(text);
   if (!packed.ok()) return Status(Code::kDataLoss, StrCat(path, ": is not JSON"));
@@ -230,6 +242,7 @@ Status RowSupply::AwaitChecksums() const {
 }
 
 Status RowSupply::MakeChecksums() {
+  if (!HasIndex()) return {};
   if (!blocks_) RETURN_IF_ERROR(ReadBlocks());
   ASSIGN_OR_RETURN(const auto found, storage_.ReadWhole(checksums_uri_, kMostChecksums));
   if (found) {

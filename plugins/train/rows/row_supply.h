@@ -31,8 +31,8 @@ class RowSupply {
   using FreeBytes = std::function<Result<std::uint64_t>(const std::string& directory)>;
 
   /// Fetches all rows of `job`, which are elsewhere, or all objects but the shards of the split `train`, as
-  /// `data_disk` says. kResourceExhausted names the need if neither fits. `job` and `call` outlive the
-  /// result.
+  /// `data_disk` says; pairs of write_bert as a whole. kResourceExhausted names the need if nothing fits.
+  /// `job` and `call` outlive the result.
   static Result<std::unique_ptr<RowSupply>> Open(const TrainJob& job, const PluginServices& call,
                                                  const FreeBytes& free_bytes = FreeBytesAt);
   ~RowSupply();
@@ -45,8 +45,8 @@ class RowSupply {
   /// kResourceExhausted: rows are fetched in blocks, and an external trainer reads files.
   Status CheckWhole() const;
 
-  /// On host 0, once: begins to make sure that the checksums of the ranges are below RUN. A failure that may
-  /// pass is tried again.
+  /// On host 0, once: begins to make sure that the checksums of the ranges, if there are any, are below RUN.
+  /// A failure that may pass is tried again.
   void BeginChecksums();
   /// How it ended; absent: it has not ended.
   std::optional<Status> ChecksumsEnded() const;
@@ -68,6 +68,8 @@ class RowSupply {
  private:
   RowSupply(const TrainJob& job, const PluginServices& call, ArtifactCopy copy);
 
+  /// False: pairs of write_bert, which have no index, so that no part of a shard can be fetched.
+  bool HasIndex() const;
   Status Arrange(const FreeBytes& free_bytes);
   Status ArrangeBlocks(const std::vector<FileFacts>& whole, const FreeBytes& free_bytes);
   Status ReadBlocks();

@@ -356,7 +356,7 @@ def scores(sandbox, first):
                               ((str(first), str(packed), "--rows", "0"), 2, "--rows: '0' is no whole number from 1"),
                               ((str(first), str(packed), "--split="), 2, "--split: must name a split"),
                               ((str(first), str(packed), "--json", "no/where.json"), 2, "has no directory yet"),
-                              ((str(first), str(sandbox.out), "--rows", "1"), 2, "packed.json is not there"),
+                              ((str(first), str(sandbox.out), "--rows", "1"), 2, "neither packed.json nor bert.json is there"),
                               ((str(first), str(packed), "--split", "tests"), 2, "has no split 'tests'; it has train, validation: "),
                               ((str(packed), str(packed)), 2, "neither job.json nor")):
         said = pipe(*words, code=code)

@@ -99,7 +99,7 @@ class TrainStageTest : public testing::Test {
   }
 
   Result<JobOutput> Run() {
-    WriteFile(root_ / "packed/packed.json", packed_.Dump());
+    WriteFile(StrCat(root_ / "packed/", info_), packed_.Dump());
     Place();
     log_.clear(), notes_.clear(), events_.clear();
     stop_ = std::stop_source();
@@ -182,6 +182,7 @@ class TrainStageTest : public testing::Test {
 
   TempDir root_;
   Json packed_, config_;
+  std::string info_ = "packed.json";  // the file that has `packed_`
   std::string home_ = root_.path();
   std::string run_ = "run";  // the location of the training below it
   std::string kept_ = root_ / "kept";

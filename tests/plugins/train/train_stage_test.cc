@@ -58,6 +58,13 @@ TEST_F(TrainStageTest, ScoresOfLabelsAreTold) {
   EXPECT_EQ(notes_.find("root mean square"), std::string::npos) << notes_;
 }
 
+TEST_F(TrainStageTest, AnswersAboutNextSentencesAreTold) {
+  config_["config"]["scores"] = Json(Json::Object{{"next_sentence_accuracy", 0.625}});
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  EXPECT_NE(notes_.find(", next sentence 62.5 % right"), std::string::npos) << notes_;
+}
+
 TEST_F(TrainStageTest, ScoresOfNumbersAreTold) {
   config_["config"]["scores"] = Json(Json::Object{{"rmse", 1250000.0}, {"pearson", 0.9}});
   const Result<JobOutput> output = Run();

@@ -76,7 +76,7 @@ class Checkpoint:
     def __init__(self, job, events):
         import jax
 
-        from .data.rows import Rows
+        from .data.open_rows import open_rows
         from .eval.generation import Samples
         from .eval.held_out import HeldOut
         from .model.selfcheck import check_attention
@@ -86,7 +86,7 @@ class Checkpoint:
         from .run.setup import prepare
         from .run.signals import Stop
         facts = facts_of(job)
-        rows = [Rows(job.data["dir"], job.data[split], job.seed, job.config.data.native)
+        rows = [open_rows(job.data["dir"], job.data[split], job.seed, job.config.data.native)
                 for split in ("train", "validation")]
         check_rows(job, rows[0], facts)
         self.job, self.events, self.clock = job, events, Clock()

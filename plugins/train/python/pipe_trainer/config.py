@@ -73,6 +73,7 @@ class Model:
     norm_eps: float = above(0.0, 1e-5)
     exact_gelu: bool = False                  # bert: not the approximation by tanh
     gated: bool = True                        # t5: GELU with a gate, as T5 1.1 has it; false: ReLU, as the first T5
+    next_sentence: bool = False               # bert: two segments, and a head that tells whether they follow
     classes: int | None = at_least(2, None)   # labels of a head over them; None: it is over ids; 1: it gives a number
     init_std: float = above(0.0, 0.02)
     compute: str = one_of("auto", "float32", "bfloat16")  # auto: bfloat16 where the device has it in hardware
@@ -152,8 +153,8 @@ class Model:
 FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 # The fields that a training decides: these, those of the rows and the tokenizer, those that are read with experts
 # alone. The model that a training begins with decides all others, and SHAPE_OF_EXPERTS if it has experts.
-OF_TRAINING = (*FREE, "seq_len", "eos", "begin", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
-               "expert_eval_capacity")
+OF_TRAINING = (*FREE, "seq_len", "eos", "begin", "classes", "next_sentence", "init_std", "expert_every", "expert_top",
+               "expert_capacity", "expert_eval_capacity")
 SHAPE = tuple(part.name for part in fields(Model) if part.name not in OF_TRAINING)
 SHAPE_OF_EXPERTS = ("expert_every", "expert_top")
 

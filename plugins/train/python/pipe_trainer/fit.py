@@ -71,8 +71,8 @@ def question(path):
 
 
 def of_job(found):
-    from .data.packed_info import read_packed_info
-    rows = read_packed_info(found.data["dir"])
+    from .data.open_rows import info_of
+    rows = info_of(found.data["dir"])
     config = found.config
     if found.init_from:
         config = initial.Initial(found.init_from).adopt(config, found.shape_keys)

@@ -20,7 +20,7 @@ SHOWN = 120           # characters of a document
 def options_of(argv):
     parser = argparse.ArgumentParser(prog="pipe_trainer.score", description=__doc__, allow_abbrev=False)
     parser.add_argument("--run", type=Path, required=True, help="the directory of a run, or of an export")
-    parser.add_argument("--data", type=Path, required=True, help="a directory of write_packed")
+    parser.add_argument("--data", type=Path, required=True, help="a directory of write_packed or write_bert")
     parser.add_argument("--split", default="validation", help="of the rows (validation)")
     parser.add_argument("--rows", type=bounded(int, 0, 1 << 62), default=0, help="the first of the split; 0: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the scores as JSON")
@@ -47,6 +47,8 @@ def setup_of(run, rows, limit):
                               f"the model answers with {run.labels.words}; give write_packed the labels of the model")
     if run.model.classes:
         rows.labels = run.labels.texts_from(rows)
+    if wrong := registry.of(run.config()).mistake_of_kind(rows):
+        raise Ended(BAD_DATA, f"{rows.directory}: {wrong}")
     devices = jax.local_devices()
     batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
     config = replace(run.config(), model=replace(run.model, seq_len=rows.seq_len), batch=BatchSize(rows=batch),
@@ -58,11 +60,11 @@ def setup_of(run, rows, limit):
 
 def scores_of(options):
     """Returns the scores, with `mistakes` if the rows have labels."""
-    from .data.rows import Rows
+    from .data.open_rows import open_rows
     from .eval.held_out import HeldOut
     from .run.events import Warnings
     run = finished.find(options.run)
-    rows = Rows(options.data, options.split)
+    rows = open_rows(options.data, options.split)
     setup = setup_of(run, rows, options.rows)
     held_out = HeldOut(setup, Warnings.of_environment(os.environ))
     params = run.params
@@ -100,10 +102,12 @@ def answering_of(scores):
 
 def summary(scores):
     """Returns lines: the loss, the bits, the scores of labels."""
+    from .objectives import registry
     answering, of_rows = answering_of(scores), f"{scores['rows']:,} rows of"
     lines = [f"{of_rows} {scores['split']}: {scores['loss']:.4f} nats for each of {scores['targets']:,} targets"]
     if scores["bits_per_char"] is not None:
         lines.append(f"{scores['bits_per_byte']:.4f} bits per byte, {scores['bits_per_char']:.4f} bits per character")
+    lines += [f"{scores[name]:.4f}  {name.replace('_', ' ')}" for name in registry.BESIDE if name in scores]
     if "documents" not in scores:
         return lines
     lines.append(f"{scores['documents']:,} documents with {answering.each}")

@@ -197,6 +197,28 @@ TEST_F(RowSupplyTest, TooLittleRoomIsRefusedWithTheNumber) {
       << smaller.message();
 }
 
+/// write_bert writes no index, by which a part of a shard could be fetched.
+TEST_F(RowSupplyTest, PairsAreFetchedAsAWholeOrRefusedWithTheNumber) {
+  std::string manifest = rows_.objects().at("MANIFEST.json");
+  manifest.replace(manifest.find("packed.json"), std::string_view("packed.json").size(), "bert.json");
+  Put("data/MANIFEST.json", manifest);
+  Put("data/bert.json", rows_.objects().at("packed.json"));
+  job_.settings["data_disk"] = rows_.bytes() - 1;
+  const Status opened = Open();
+  EXPECT_EQ(opened.code(), Code::kResourceExhausted);
+  EXPECT_NE(opened.message().find(StrCat("are fetched as a whole, ")), std::string_view::npos)
+      << opened.message();
+  EXPECT_NE(opened.message().find(StrCat("(", rows_.bytes(), " bytes), and `data_disk` is ")),
+            std::string_view::npos)
+      << opened.message();
+  job_.settings["data_disk"] = rows_.bytes();
+  ASSERT_TRUE(Open().ok());
+  EXPECT_TRUE(supply_->blocks_directory().empty());
+  EXPECT_EQ(supply_->fetched(), rows_.bytes());
+  supply_->BeginChecksums();
+  EXPECT_TRUE(supply_->AwaitChecksums().ok()) << "a leader of several hosts waits for this";
+}
+
 TEST_F(RowSupplyTest, ANewStartUsesTheRangesThatAreRight) {
   OpenBlocks(20);
   Begin();

@@ -9,9 +9,9 @@ import numpy as np
 
 from . import order
 from .crc32c import masked
+from .wire import field, only, varints
 
 OPEN_SHARDS = 64
-LONGEST_NUMBER = 5  # bytes of a varint
 ENTRY = np.dtype([("offset", "<u8"), ("length", "<u4"), ("bytes", "<u4"), ("chars", "<u4")])
 
 
@@ -98,16 +98,7 @@ class NumpyReader:
         return np.frombuffer(row, f"<u{self._id_bytes}").astype(np.int64)
 
     def _example(self, name, frame, at):
-        if len(frame) < 16:
-            raise Damage(f"{name}: the row at byte {at} has {len(frame)} bytes by its index, too few for one")
-        if int.from_bytes(frame[8:12], "little") != masked(frame[:8]):
-            raise Damage(f"{name}: damaged at byte {at}: the CRC of the length does not fit")
-        size = int.from_bytes(frame[:8], "little")
-        if size != len(frame) - 16:
-            raise Damage(f"{name}: the row at byte {at} has {size} bytes, its index leaves {len(frame) - 16}")
-        data = frame[12:-4]
-        if int.from_bytes(frame[-4:], "little") != masked(data):
-            raise Damage(f"{name}: damaged at byte {at}: the CRC of the data does not fit")
+        data = frame_data(name, frame, at)
         lists = _lists_of(data)
         where = f"{name}: the row at byte {at}"
         if lists is None:
@@ -116,7 +107,7 @@ class NumpyReader:
             raise Damage(f"{where} has no weights")
         if not self._weights and lists[1] is not None:
             raise Damage(f"{where} has weights, which packed.json does not name")
-        ids = _varints(np.frombuffer(lists[0], np.uint8))
+        ids = varints(np.frombuffer(lists[0], np.uint8))
         if len(ids) != self._ids:
             raise Damage(f"{where} has {len(ids)} ids, by packed.json {self._ids}")
         if not self._weights:
@@ -181,6 +172,21 @@ class NumpyReader:
         return entries
 
 
+def frame_data(name, frame, at):
+    """Returns the data of a frame of TFRecord, which an index, or the frame before, found at byte `at`."""
+    if len(frame) < 16:
+        raise Damage(f"{name}: the row at byte {at} has {len(frame)} bytes by its index, too few for one")
+    if int.from_bytes(frame[8:12], "little") != masked(frame[:8]):
+        raise Damage(f"{name}: damaged at byte {at}: the CRC of the length does not fit")
+    size = int.from_bytes(frame[:8], "little")
+    if size != len(frame) - 16:
+        raise Damage(f"{name}: the row at byte {at} has {size} bytes, its index leaves {len(frame) - 16}")
+    data = frame[12:-4]
+    if int.from_bytes(frame[-4:], "little") != masked(data):
+        raise Damage(f"{name}: damaged at byte {at}: the CRC of the data does not fit")
+    return data
+
+
 def _check_entries(shard, entries, shard_size, ids):
     offsets, lengths = entries["offset"], entries["length"]
     out_of_order = np.zeros(len(entries), bool)
@@ -218,61 +224,29 @@ def _read_all(descriptor, name, begin, end):
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _field(data, tag):
-    """Returns (contents of the first field, what follows it) if it has this tag and is whole; else None."""
-    if not data or data[0] != tag:
-        return None
-    size = 0
-    for place, byte in enumerate(data[1:1 + LONGEST_NUMBER]):
-        size |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            begin = place + 2
-            return (data[begin:begin + size], data[begin + size:]) if size <= len(data) - begin else None
-    return None
-
-
-def _only(data, tag):
-    """Returns the contents of a field with this tag, if it is all of `data`; else None."""
-    field = _field(data, tag)
-    return field[0] if field and not field[1] else None
-
-
 def _list_of(feature, name):
     """Returns the varints of the int64 list `name`, if that is the whole feature; else None."""
-    named = _field(feature, 0x0A)
+    named = field(feature, 0x0A)
     if named is None or named[0] != name:
         return None
     numbers = named[1]
     for tag in (0x12, 0x1A, 0x0A):
-        numbers = _only(numbers, tag)
+        numbers = only(numbers, tag)
     return None if numbers is None or numbers[-1:] >= b"\x80" else numbers
 
 
 def _lists_of(data):
     """Returns the varints of the list `tokens` and those of `weights` behind it (None: there is none), if they are the
     whole Example; else None."""
-    first = _field(_only(data, 0x0A), 0x0A)
+    first = field(only(data, 0x0A), 0x0A)
     if first is None:
         return None
     tokens = _list_of(first[0], b"tokens")
     if not first[1]:
         return None if tokens is None else (tokens, None)
-    second = _only(first[1], 0x0A)
+    second = only(first[1], 0x0A)
     weights = None if second is None else _list_of(second, b"weights")
     return None if tokens is None or weights is None else (tokens, weights)
-
-
-def _varints(numbers):
-    """Decodes all varints. Those of more than 5 bytes become larger than any id."""
-    ends = np.flatnonzero(numbers < 0x80)
-    begins = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
-    sizes = ends - begins + 1
-    values = np.zeros(len(ends), np.int64)
-    for place in range(min(int(sizes.max(initial=0)), LONGEST_NUMBER)):
-        held = sizes > place
-        values[held] |= (numbers[begins[held] + place].astype(np.int64) & 0x7F) << 7 * place
-    values[sizes > LONGEST_NUMBER] = 1 << 40
-    return values
 
 
 def _signed(numbers):

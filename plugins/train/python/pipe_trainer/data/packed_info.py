@@ -28,13 +28,17 @@ class DataError(Ended):
 @dataclass(frozen=True)
 class Shard:
     object: str
-    index: str
+    index: str      # empty: it has none
     rows: int
     targets: int
     bytes: int
     chars: int
     scored: int | None = None  # targets of weight 1; None: rows have no weights
     size: int = 0              # of the file, by the manifest
+
+    @property
+    def files(self):
+        return tuple(name for name in (self.object, self.index) if name)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class PackedInfo:
     labels: about_labels.Labels | number_labels.Numbers | None = None  # of its documents; None: they have none
 
 
-class _Members:
+class Members:
     """Members of a JSON object, each checked for its type. `path` is the path to them in errors."""
 
     def __init__(self, value, path):
@@ -80,44 +84,46 @@ class _Members:
         return value
 
 
-def _load(path):
+def load(path, maker):
+    """Returns (the bytes of a file of JSON, its value)."""
     try:
         text = path.read_bytes()
         return text, json.loads(text)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; did write_packed make this?") from None
+        raise DataError(f"{path}: cannot be read: {error.strerror}; did {maker} make this?") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON: {error}{REMEDY}") from None
 
 
 def _shards(split, path, weights, listed):
     for number, shard in enumerate(split.get("shards", list)):
-        members = _Members(shard, f"{path}.shards[{number}]")
+        members = Members(shard, f"{path}.shards[{number}]")
         file = members.file("object"), members.file("index")
         totals = [members.whole(name) for name in ("rows", "targets", "bytes", "chars")]
         yield Shard(*file, *totals, members.whole("scored", 0, totals[1]) if weights else None,
                     listed[file[0]].whole("bytes") if file[0] in listed else 0)
 
 
-def _listed(manifest, path):
+def listed_in(manifest, path, wanted, maker):
+    """Returns {object: its Members} of a manifest, which names the file `wanted`."""
     listed = {}
     for kind in ("shards", "sidecars"):
         for number, entry in enumerate(manifest.get(kind, list)):
-            members = _Members(entry, f"{path}: {kind}[{number}]")
+            members = Members(entry, f"{path}: {kind}[{number}]")
             listed[members.get("object", str)] = members
-    if PACKED not in listed:
-        raise DataError(f"{path}: it does not name {PACKED}; did write_packed make this?")
+    if wanted not in listed:
+        raise DataError(f"{path}: it does not name {wanted}; did {maker} make this?")
     return listed
 
 
-def _check_sizes(directory, listed, splits, read, in_blocks):
+def check_sizes(directory, listed, splits, read, in_blocks):
     """Checks that the manifest names the files of all splits, and that those of the split `read` have its sizes. Does
     not read them. `in_blocks`: that split has no shards here."""
-    here = {name for shard in splits.get(read, ()) for name in (shard.object, shard.index)}
+    here = {name for shard in splits.get(read, ()) for name in shard.files}
     if in_blocks:
         here -= {shard.object for shard in splits.get(read, ())}
     shards = [shard for split in splits.values() for shard in split]
-    for name in (name for shard in shards for name in (shard.object, shard.index)):
+    for name in (name for shard in shards for name in shard.files):
         if name not in listed:
             raise DataError(f"{directory / MANIFEST}: it does not name {name}{REMEDY}")
         if name not in here:
@@ -165,19 +171,26 @@ def _labels(value, path, weights, vocab):
     return found
 
 
-def read_packed_info(directory, read=None, in_blocks=False):
-    """`read`: the split whose files must be there; those of others may be elsewhere. None: no file is looked at.
-    `in_blocks`: the rows of that split are in blocks (rows/rows.md), and its shards are not there."""
+def described(directory, file, maker):
+    """Returns (the directory, Members of the file of JSON that describes its rows, the value of that file, Members of
+    the manifest, {object: its Members} of the manifest). `maker`: the stage that makes such a directory."""
     if "://" in str(directory):
         raise DataError(f"{directory}: rows are read from a local directory only; copy them with `pipe cp`")
     directory = Path(directory)
-    manifest_path, path = directory / MANIFEST, directory / PACKED
-    manifest = _Members(_load(manifest_path)[1], str(manifest_path))
-    listed = _listed(manifest, str(manifest_path))
-    packed, value = _load(path)
-    if f"{crc32c(packed):08x}" != listed[PACKED].get("crc32c", str):
+    manifest_path, path = directory / MANIFEST, directory / file
+    manifest = Members(load(manifest_path, maker)[1], str(manifest_path))
+    listed = listed_in(manifest, str(manifest_path), file, maker)
+    text, value = load(path, maker)
+    if f"{crc32c(text):08x}" != listed[file].get("crc32c", str):
         raise DataError(f"{path}: its CRC is not that of its {MANIFEST}{REMEDY}")
-    info = _Members(value, str(path))
+    return directory, Members(value, str(path)), value, manifest, listed
+
+
+def read_packed_info(directory, read=None, in_blocks=False):
+    """`read`: the split whose files must be there; those of others may be elsewhere. None: no file is looked at.
+    `in_blocks`: the rows of that split are in blocks (rows/rows.md), and its shards are not there."""
+    directory, info, value, manifest, listed = described(directory, PACKED, "write_packed")
+    path = directory / PACKED
     if value.get("packing") == DOCUMENTS:
         raise DataError(f"{path}: whole documents, which this trainer does not read; give write_packed "
                         f"`packing: stream` or `best_fit`, and `encoding:` {', '.join(ID_BYTES)}")
@@ -192,7 +205,7 @@ def read_packed_info(directory, read=None, in_blocks=False):
                         f"{', '.join(ID_BYTES)} and no `segments`")
     if weights and ID_BYTES[encoding]:
         raise DataError(f"{path}: weights: rows in {encoding} have no room for them{REMEDY}")
-    tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
+    tokenizer = Members(info.get("tokenizer", dict), f"{path}: tokenizer")
     _check_words(info, tokenizer, path)
     tokenizer.get("model_digest", str)
     for name in ("bos_id", "eos_id", "newline_id", "pad_id", "unk_id"):
@@ -201,8 +214,8 @@ def read_packed_info(directory, read=None, in_blocks=False):
     splits = {}
     for name, split in info.get("splits", dict).items():
         where = f"{path}: splits.{name}"
-        splits[name] = tuple(_shards(_Members(split, where), where, weights, listed))
-    _check_sizes(directory, listed, splits, read, in_blocks)
+        splits[name] = tuple(_shards(Members(split, where), where, weights, listed))
+    check_sizes(directory, listed, splits, read, in_blocks)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
                       info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str), weights,
                       found)

@@ -27,6 +27,7 @@ class Rows:
     """`native`: True needs the library, False uses numpy, None uses the library if there is one. Both give the same
     bytes and the same errors. `blocks`: a blocks.Blocks if the stage fetches rows while the training runs. Threads may
     share it; their reads follow each other."""
+    predictions = None  # the most masked ids of a row; BertRows has such
 
     def __init__(self, packed_dir, split, seed=0, native=None, blocks=None):
         info = read_packed_info(packed_dir, split, blocks is not None and blocks.split == split)

@@ -17,6 +17,7 @@ class Sums:
     chars: int = 0
     unknown: int = 0    # targets that are the unknown id: their text is lost
     hidden: int = 0     # targets without text
+    beside: tuple = ()  # of Objective.sums_beside
 
     def add(self, batch, nats, unk_id=-1):
         """Adds a batch. `nats`: the sum over its scored targets."""
@@ -26,11 +27,12 @@ class Sums:
         self.chars += int(batch.chars.sum())
         self.unknown += int((batch.tokens[:, 1:][target_mask(batch)] == unk_id).sum()) if unk_id >= 0 else 0
 
-    def add_hidden(self, nats, hidden):
-        """Adds a batch whose targets the devices chose: nothing tells how much text they are."""
+    def add_hidden(self, nats, hidden, *beside):
+        """Adds a batch whose targets the devices know: nothing tells how much text they are."""
         self.nats += float(nats)
         self.targets += int(hidden)
         self.hidden += int(hidden)
+        self.beside = tuple(float(one) + so_far for one, so_far in zip(beside, self.beside or (0.0,) * len(beside)))
 
 
 def target_mask(batch):

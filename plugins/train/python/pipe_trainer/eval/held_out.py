@@ -48,6 +48,7 @@ class HeldOut:
             running = ahead
         self._add(sums, answers, running)
         scores = self._checked(evaluate.score, sums)
+        scores |= self.setup.objective.scores_beside(sums.beside)
         if answers is None:
             return scores
         self._tell_absent(answers)

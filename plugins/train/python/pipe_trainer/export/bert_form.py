@@ -1,5 +1,5 @@
-"""The family `bert` as BertForMaskedLM of transformers, or with a head over labels as BertForSequenceClassification:
-names of its tensors, and its config."""
+"""The family `bert` as BertForMaskedLM of transformers, with a head over labels as BertForSequenceClassification, with
+`next_sentence` as BertForPreTraining: names of its tensors, and its config."""
 
 import numpy as np
 
@@ -25,8 +25,10 @@ OF_IDS = {"dense": "transform.dense.weight", "dense_bias": "transform.dense.bias
           "norm_bias": "transform.LayerNorm.bias", "ids_bias": "bias"}
 OF_LABELS = {"dense": "bert.pooler.dense.weight", "dense_bias": "bert.pooler.dense.bias", "labels": "classifier.weight",
              "labels_bias": "classifier.bias"}
-CLASSIFIER = "BertForSequenceClassification"
-TYPES = 2  # of text in transformers; this model has one, which is a part of the positions
+POOLER = {"dense": "bert.pooler.dense.weight", "dense_bias": "bert.pooler.dense.bias",
+          "next": "cls.seq_relationship.weight", "next_bias": "cls.seq_relationship.bias"}
+CLASSIFIER, MASKED, PRE_TRAINING = "BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining"
+TYPES = 2  # of text in transformers; a model without `next_sentence` has one, which is a part of the positions
 
 
 class Bert(Form):
@@ -41,11 +43,21 @@ class Bert(Form):
                 yield ("blocks", name), layer, f"bert.encoder.layer.{layer}.{theirs}"
         for name, theirs in (OF_LABELS if config.classes else OF_IDS).items():
             yield ("readout", name), None, theirs if config.classes else f"cls.predictions.{theirs}"
+        for name, theirs in POOLER.items() if config.next_sentence else ():
+            yield ("pooler", name), None, theirs
+
+    def has_next_sentence(self, tensors):
+        return all(name in tensors for name in POOLER.values())
 
     def theirs(self, params, config):
-        return {**params, "types": np.zeros((TYPES, config.d), np.float32)}
+        return params if config.next_sentence else {**params, "types": np.zeros((TYPES, config.d), np.float32)}
 
     def ours(self, params):
+        return params if "pooler" in params else self.of_one_segment(params)
+
+    @staticmethod
+    def of_one_segment(params):
+        """Returns the parameters of a model whose texts have one segment."""
         types = params.pop("types")
         return {**params, "position_embed": params["position_embed"] + types[0]}
 
@@ -55,9 +67,9 @@ class Bert(Form):
     def settings(self, config, tokenizer, start=None):
         """Returns config.json. `start`: for a decoder behind an encoder."""
         return {
-            "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": config.vocab,
-            "hidden_size": config.d, "intermediate_size": config.ff, "num_hidden_layers": config.layers,
-            "num_attention_heads": config.heads,
+            "architectures": [PRE_TRAINING if config.next_sentence else MASKED], "model_type": "bert",
+            "vocab_size": config.vocab, "hidden_size": config.d, "intermediate_size": config.ff,
+            "num_hidden_layers": config.layers, "num_attention_heads": config.heads,
             "hidden_act": "gelu" if config.exact_gelu else "gelu_pytorch_tanh",
             "max_position_embeddings": config.seq_len, "type_vocab_size": TYPES, "layer_norm_eps": config.norm_eps,
             "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": config.init_std,
@@ -74,6 +86,7 @@ class Bert(Form):
             heads=settings["num_attention_heads"], ff=settings["intermediate_size"], vocab=settings["vocab_size"],
             seq_len=settings["max_position_embeddings"], norm_eps=settings["layer_norm_eps"],
             exact_gelu=GELU[settings.get("hidden_act", "gelu")],
+            next_sentence=PRE_TRAINING in settings.get("architectures", ()),
             classes=len(settings["id2label"]) if CLASSIFIER in settings.get("architectures", ()) else None).complete()
 
 

@@ -31,6 +31,10 @@ class Form:
         """The way back."""
         return params
 
+    def has_next_sentence(self, tensors):
+        """Whether a model of `next_sentence` has these tensors, by name."""
+        return False
+
     def tensors_of(self, params, config):
         """Yields (name, shape, function that gives the values) in the order of the file."""
         params = self.theirs(params, config)

@@ -120,7 +120,9 @@ class Initial:
         fresh = self.draws_head(config, named)
         theirs = replace(config, classes=self.shape.classes) if fresh else config
         try:
-            params = self._form.parameters_of(self._weights.read(), theirs)
+            tensors = self._weights.read()
+            theirs = replace(theirs, next_sentence=self._form.has_next_sentence(tensors))
+            params = self._form.parameters_of(tensors, theirs)
         except (OSError, SafetensorsError) as error:
             raise Ended(BAD_DATA, f"init_from: {error}") from None
         except KeyError as error:
@@ -128,10 +130,19 @@ class Initial:
                                           f"config.json") from None
         except ValueError as error:
             raise bad(self._weights.path, f"a tensor has another shape than config.json says: {error}") from None
-        if fresh:
+        pooler = None
+        if theirs.next_sentence and not config.next_sentence:
+            pooler, params = params.pop("pooler"), self._form.of_one_segment(params)
+        if fresh or config.next_sentence and not theirs.next_sentence:
             from ..model import bert  # it needs JAX, and a job is checked before
-            params = {**params, "readout": bert.fresh_head(config, seed)}
-        elif config.classes:
+            if config.next_sentence:  # the type of the one segment is a part of the positions
+                made = bert.fresh(bert.of_next_sentence, config, seed)
+                params |= {**made, "types": np.zeros_like(made["types"])}
+            else:
+                params["readout"] = bert.fresh(bert.head_over_labels, config, seed)
+            if fresh and pooler is not None:  # the layer in front of the head, as transformers takes it
+                params["readout"] |= {name: pooler[name] for name in ("dense", "dense_bias")}
+        if config.classes and not fresh:
             params = {**params, "readout": named.of_head(params["readout"], whole=False)}
         return self._cut(params, config)
 

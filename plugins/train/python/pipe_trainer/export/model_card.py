@@ -34,7 +34,7 @@ def text(config, tokenizer, facts):
     of the ids that llama.cpp never makes of text)."""
     told = facts.get("config", {}).get("objective")
     learned = registry.OBJECTIVES[told["name"]] if told else registry.implied(config)
-    parts = [head(learned, config, facts), shape(config, tokenizer, facts), measured(learned.answering, facts),
+    parts = [head(learned, config, facts), shape(config, tokenizer, facts), measured(learned, facts),
              leaner(learned.answering, facts), use(learned, config, tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
@@ -86,7 +86,8 @@ def experts(config):
     return [("experts", said)] if config.experts else []
 
 
-def measured(answering, facts):
+def measured(learned, facts):
+    answering = learned.answering
     evaluation = facts.get("evaluation")
     if not evaluation:
         return ""
@@ -99,9 +100,16 @@ def measured(answering, facts):
     cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
              for name, loss, item in rows]
     if not evaluation["bytes"]:
+        said = "The unigram and the bigram predict every id that may be hidden."
+        if learned.beside:
+            said = (f"Whether the second segment follows the first, it tells in "
+                    f"{evaluation['next_sentence_accuracy']:.2%} of the rows ({evaluation['next_sentence_loss']:.4f} "
+                    f"nats).")
+            said += "".join(f" The unigram and the bigram were counted on {item['train_targets']:,} masked ids of "
+                            f"the training."
+                            for item in baselines[:1])
         return (f"## Measured\n\n{table(('', 'nats/hidden id'), [cell[:2] for cell in cells])}\n"
-                f"{evaluation['targets']:,} hidden ids of held-out text. The unigram and the bigram predict every id "
-                f"that may be hidden.\n{of_labels}")
+                f"{evaluation['targets']:,} hidden ids of held-out text. {said}\n{of_labels}")
     said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
             f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
             f"tokenizers, nats per token do not.")

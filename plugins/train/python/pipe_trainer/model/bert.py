@@ -1,8 +1,10 @@
 """The encoder of the family `bert`: LayerNorm after each half of a layer, learned positions, GELU, and a head of its
 own before the embedding scores the ids. Source: google-research/bert, as transformers has it (BertForMaskedLM).
 
-There is one type of text, so its embedding is a part of the positions. GELU is the approximation by tanh, as there;
-`exact_gelu` is for models of transformers that have the other one.
+A text has one segment, so the embedding of its type is a part of the positions. A model with `next_sentence` has a
+table of two types, and a pooler with a head that tells whether the second segment follows the first
+(BertForPreTraining). GELU is the approximation by tanh, as there; `exact_gelu` is for models of transformers that have
+the other one.
 """
 
 import jax
@@ -12,6 +14,8 @@ from .layers import for_gradients
 from .norms import layer_norm
 from .primitives import add_bias, gelu, lookup, project
 from .sharding import constrain
+
+TYPES = FOLLOWS = 2  # segments of a text; whether the second one follows
 
 
 def init(config, key):
@@ -39,7 +43,19 @@ def init(config, key):
             "dense": normal((d, d)), "dense_bias": jnp.zeros((d,)),
             "norm": jnp.ones((d,)), "norm_bias": jnp.zeros((d,)),
             "ids_bias": jnp.zeros((config.padded_vocab,))},
+        **(of_next_sentence(config, key) if config.next_sentence else {}),
     }
+
+
+def of_next_sentence(config, key):
+    """The fresh parts of a model with `next_sentence`."""
+    of_types, of_dense, of_next = jax.random.split(jax.random.fold_in(key, 2), 3)
+
+    def normal(key, shape):
+        return config.init_std * jax.random.truncated_normal(key, -2, 2, shape, jnp.float32)
+    return {"types": normal(of_types, (TYPES, config.d)),
+            "pooler": {"dense": normal(of_dense, (config.d, config.d)), "dense_bias": jnp.zeros((config.d,)),
+                       "next": normal(of_next, (config.d, FOLLOWS)), "next_bias": jnp.zeros((FOLLOWS,))}}
 
 
 def head_over_labels(config, key):
@@ -52,13 +68,17 @@ def head_over_labels(config, key):
             "labels": normal(of_labels, (config.d, config.scored)), "labels_bias": jnp.zeros((config.scored,))}
 
 
-def fresh_head(config, seed):
-    """Returns head_over_labels as arrays of numpy."""
-    return jax.device_get(head_over_labels(config, jax.random.key(seed)))
+def fresh(made, config, seed):
+    """Returns what head_over_labels or of_next_sentence makes, as arrays of numpy."""
+    return jax.device_get(made(config, jax.random.key(seed)))
 
 
-def embed(params, config, ids, positions, compute):
+def embed(params, config, ids, positions, compute, types=None):
+    """`types`: 0 or 1 for each id, the segment that it belongs to; None: all are of the first."""
     hidden = lookup(params["embed"], ids, compute) + lookup(params["position_embed"], positions, compute)
+    if config.next_sentence:
+        table = for_gradients(params["types"], config, compute).astype(compute)
+        hidden += table[0] if types is None else jnp.where(types[..., None] == 1, table[1], table[0])
     norm = for_gradients({name: params[name] for name in ("embed_norm", "embed_norm_bias")}, config, compute)
     return layer_norm(hidden, norm["embed_norm"], norm["embed_norm_bias"], config.norm_eps)
 
@@ -97,6 +117,15 @@ def readout(params, config, hidden):
     table = for_gradients(params["embed"], config, hidden.dtype)
     matrix = jnp.concatenate([table.T, head["ids_bias"][None].astype(table.dtype)])
     return jnp.concatenate([hidden, one], axis=-1), matrix
+
+
+def follows(params, config, hidden):
+    """hidden [R, d] of the first positions to float32 [R, 2]: the scores of a second segment that follows the first,
+    and of one that does not."""
+    head = for_gradients(params["pooler"], config, hidden.dtype)
+    pooled = jnp.tanh(hidden @ head["dense"] + head["dense_bias"])
+    return (jnp.matmul(pooled, head["next"], preferred_element_type=jnp.float32)
+            + head["next_bias"].astype(jnp.float32))
 
 
 def one_beside(hidden):

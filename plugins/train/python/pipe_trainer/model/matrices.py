@@ -6,7 +6,8 @@ import jax
 
 # (input axes, output axes). An embedding takes ids: its rows are its inputs.
 MATRICES = {
-    "embed": (1, 1), "position_embed": (1, 1), "head": (1, 1), "dense": (1, 1), "labels": (1, 1),
+    "embed": (1, 1), "position_embed": (1, 1), "types": (1, 1), "head": (1, 1), "dense": (1, 1), "labels": (1, 1),
+    "next": (1, 1),
     "wq": (1, 2), "wk": (1, 2), "wv": (1, 2), "wo": (2, 1),
     "w_gate": (1, 1), "w_up": (1, 1), "w_down": (1, 1),
     "router": (1, 1), "experts_gate": (1, 1), "experts_up": (1, 1), "experts_down": (1, 1),
@@ -15,8 +16,8 @@ MATRICES = {
 A, B = "_a", "_b"
 for _name in ("dense", "wq", "wk", "wv", "wo", "w_gate", "w_up", "w_down"):
     MATRICES |= {_name + A: (MATRICES[_name][0], 1), _name + B: (1, MATRICES[_name][1])}
-TABLES = ("embed", "position_embed")  # where ids and positions become hidden states
-ENDS = (*TABLES, "head", "labels", "router")  # and hidden states logits
+TABLES = ("embed", "position_embed", "types")  # where ids, positions and segments become hidden states
+ENDS = (*TABLES, "head", "labels", "next", "router")  # and hidden states logits
 
 
 def hidden(name):

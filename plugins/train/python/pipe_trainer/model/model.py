@@ -46,8 +46,9 @@ def documents(config, x):
 
 def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout, layout=None, given=None):
     """[B, T] ids to [B, T, d] hidden states after the last layer. `attend`: a form of `attention`; `drop`: of
-    `regularizers`; `layout`: segments and positions; None: the ids tell them. `given`: ids [B, D] of a decoder and
-    their segments, for a family that has one; the hidden states are those of the decoder."""
+    `regularizers`; `layout`: segments and positions, and of a model with `next_sentence` types; None: the ids tell
+    them. `given`: ids [B, D] of a decoder and their segments, for a family that has one; the hidden states are those of
+    the decoder."""
     return forward_with_loads(params, config, x, attend, compute, drop, layout, given)[0]
 
 
@@ -56,10 +57,10 @@ def forward_with_loads(params, config, x, attend=None, compute=jnp.float32, drop
     """As `forward`, with the loads of `experts.summed`; None without experts. `training`: with that capacity."""
     kind = module(config)
     attend = attend or attention.plain(families.of(config).causal)
-    segments, positions = documents(config, x) if layout is None else layout
+    segments, positions, *types = documents(config, x) if layout is None else layout
     if given is not None:
         return kind.forward(params, config, x, segments, *given, compute, drop, training)
-    hidden = kind.embed(params, config, x, positions, compute)
+    hidden = kind.embed(params, config, x, positions, compute, *types)
     block = kind.block(config, attend, segments, positions)
     hidden = constrain(drop(hidden, "embedding"), "hidden")
     hidden, loads = through_layers(block, hidden, params["blocks"], config, compute, drop)

@@ -12,11 +12,12 @@ from ..data.labels import CLASSES, NUMBERS
 class Examples(NamedTuple):
     """The part of rows that a model reads, and the part that it predicts; arrays of the devices."""
     ids: Any            # [R, T], that the model reads
-    layout: Any         # their segments and positions [R, T]; None: the ids tell them
+    layout: Any         # their segments and positions [R, T], and types if it has such; None: the ids tell them
     places: Any         # [R, K]: positions whose hidden states predict; None: all, K = T
     answers: Any        # gives (targets [R, K], weights float32 [R, K]: 1 for a scored target, else 0)
     given: Any = None   # ids and segments [R, K] of a decoder
     judged: Any = None  # as `answers`, for an evaluation, where it scores fewer targets; None: it does not
+    more: Any = None    # what the loss of the objective alone reads
 
 
 class Answering(NamedTuple):
@@ -67,6 +68,8 @@ class Objective:
     answering = None    # how its models answer about labelled documents; None: they do not
     head = False        # it has a head over labels in place of that over ids
     on_device = False   # only the devices know which targets are scored
+    sentence_pairs = False  # it learns those of write_bert, and no packed rows
+    beside = ()         # names of its scores beside the loss: `scores_beside`
     scored_share = 1.0  # of the targets of `of_ids`, which an evaluation scores; a mean
     needs_pieces = False
     # For the model card: the task of transformers, the beginning of the first sentence, the use, more about the use.
@@ -102,8 +105,21 @@ class Objective:
         the tokenizer; `start`: the first input of a decoder; `labels`: of the rows."""
         return self.config, vocab
 
+    def mistake_of_kind(self, rows):
+        """Returns that the rows are no sentence pairs, and the objective learns such, or the other way round; or
+        None."""
+        if self.sentence_pairs == (rows.predictions is not None):
+            return None
+        if self.sentence_pairs:
+            return (f"config.objective.name: {self.name} learns pairs of sentences, and these are packed rows; name "
+                    f"the stage write_bert at `data`")
+        return (f"config.objective.name: {self.name} learns packed rows, and these are pairs of sentences; take "
+                f"next_sentence, or name the stage write_packed at `data`")
+
     def mistakes_of_rows(self, rows):
         """Yields that the config is about labels, and the rows about none or about others."""
+        if wrong := self.mistake_of_kind(rows):
+            yield wrong
         labels, metric = rows.labels, self.config.eval.metric
         for key, value, wants in (("objective.name", self.name, self.head), ("eval.metric", metric, metric != "loss")):
             if wants and labels is None:
@@ -134,6 +150,11 @@ class Objective:
     def keys_of(self, tokens, lengths):
         """Returns the keys of rows in an evaluation."""
 
+    def in_step(self, batch, total):
+        """Returns a batch [M, R, …] with what its loss needs to know of the whole step, which has `total` scored
+        targets."""
+        return batch
+
     def loss(self, params, positions, examples, hidden, penalties):
         """Returns (the loss that is summed over scored targets, the weights of the targets)."""
         from ..model import model
@@ -144,6 +165,14 @@ class Objective:
                                   weights), weights
 
     # Evaluations and answers.
+
+    def sums_beside(self, params, examples, hidden):
+        """Returns numbers that evaluations add up over batches, for `scores_beside`."""
+        return []
+
+    def scores_beside(self, sums):
+        """Returns {name: score} of `beside`. `sums`: of sums_beside, over all batches."""
+        return {}
 
     def answered(self, labels):
         """Returns these labels of rows if its models answer with such; else None."""

@@ -3,12 +3,14 @@
 from .causal import Causal
 from .classes import Classes
 from .masked import Masked
+from .next_sentence import NextSentence
 from .objective import BY_CLASS, BY_NUMBER
 from .regression import Regression
 from .spans import Prefix, Spans
 
-OBJECTIVES = {one.name: one for one in (Causal, Masked, Spans, Prefix, Classes, Regression)}
+OBJECTIVES = {one.name: one for one in (Causal, Masked, NextSentence, Spans, Prefix, Classes, Regression)}
 METRICS = {**BY_CLASS.metrics, **BY_NUMBER.metrics}
+BESIDE = tuple(name for one in OBJECTIVES.values() for name in one.beside)
 LOGGED = (*BY_CLASS.logged, *BY_NUMBER.logged)
 FALLING = ("loss", *BY_CLASS.falling, *BY_NUMBER.falling)  # a smaller one is better
 
@@ -39,6 +41,8 @@ def mistakes(config):
     model, chosen = config.model, of(config)
     if model.classes and not chosen.takes_classes(model.classes):
         yield "config.model.classes: a head over labels is for objective.name: classes; leave it out"
+    if model.next_sentence and not chosen.sentence_pairs:
+        yield "config.model.next_sentence: is for objective.name: next_sentence; leave it out"
     for kind in (BY_CLASS, BY_NUMBER):
         if config.eval.metric in kind.metrics and chosen.answering is not kind:
             able = those(lambda one, kind=kind: one.answering is kind)

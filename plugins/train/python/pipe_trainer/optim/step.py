@@ -61,6 +61,7 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=None):
         if objective.on_device:
             keys = regularizers.row_keys(seed, number, 0, pieces * rows, regularizers.OF_HIDING).reshape(pieces, rows)
         total = objective.scored(batch, keys)
+        batch = objective.in_step(batch, total)
         sure = weights is None and not objective.on_device
         divisor = total if sure else jnp.maximum(total, 1.0)
 
@@ -121,7 +122,8 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=None):
 
 def make_eval_step(config, attend, compute, positions, objective=None, labels=None):
     """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets; to
-    (nats, scored targets) if only the devices know these. With `labels`: to (this, Objective.answers)."""
+    (nats, scored targets, Objective.sums_beside) if only the devices know these. With `labels`: to (this,
+    Objective.answers)."""
     objective = objective or registry.of(config)
 
     def eval_step(params, tokens, lengths, weights=None):
@@ -129,7 +131,8 @@ def make_eval_step(config, attend, compute, positions, objective=None, labels=No
         examples = examples._replace(answers=examples.judged or examples.answers)
         hidden, _ = states(params, config.model, attend, compute, examples)
         nats, counted = objective.loss(params, positions, examples, hidden, regularizers.Penalties())
-        sums = jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
+        more = objective.sums_beside(params, examples, hidden)
+        sums = jnp.stack([nats, jnp.sum(counted), *more]) if objective.on_device else nats
         if labels is None:
             return sums
         return sums, objective.answers(params, labels, hidden, *examples.answers())

@@ -1,10 +1,10 @@
 """Writes the curves of a run for TensorBoard, from its events."""
 
-from ..objectives.registry import METRICS
+from ..objectives.registry import BESIDE, METRICS
 from . import tensorboard
 
 SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu", "balance", "router_z", "dropped"),
-           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS)}
+           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS, *BESIDE)}
 MOST_PROMPT = 60  # characters in a name
 FOLDERS = {"step": "train", "eval": "evaluation"}
 

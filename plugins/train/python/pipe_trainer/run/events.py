@@ -8,10 +8,10 @@ import threading
 import time
 
 from ..atomic import finite
-from ..objectives.registry import LOGGED
+from ..objectives.registry import BESIDE, LOGGED
 
 HEARTBEAT_SECONDS = 5.0
-IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", *LOGGED,
+IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", *LOGGED, *BESIDE,
               "name", "text", "path", "message", "from", "to")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import jax
 
 from ..data import sentencepiece_model, vocabulary
-from ..data.rows import Rows
+from ..data.open_rows import open_rows
 from ..exits import BAD_DATA, BadJob, Ended
 from ..export import gguf_tokenizer, initial
 from ..model import families, sharding
@@ -29,7 +29,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     """Calls `tell` with a line before each program that is compiled to see whether it fits. `check` returns an
     arrangement with a reliable form of attention. It is called before `auto` chooses, by `fits`, because forms differ
     in memory. `blocks`: as of rows.Rows."""
-    rows, eval_rows = (given or Rows(job.data["dir"], job.data[split], job.seed, job.config.data.native, blocks)
+    rows, eval_rows = (given or open_rows(job.data["dir"], job.data[split], job.seed, job.config.data.native, blocks)
                        for given, split in ((rows, "train"), (eval_rows, "validation")))
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
