@@ -124,8 +124,8 @@ Result<std::vector<ObjectInfo>> LocalStore::List(std::string_view prefix) {
     return {};
   }));
   std::ranges::sort(objects, {}, &ObjectInfo::name);
-  const auto again = std::ranges::unique(objects, {}, &ObjectInfo::name);
-  objects.erase(again.begin(), again.end());
+  const auto same = [](const ObjectInfo& one, const ObjectInfo& other) { return one.name == other.name; };
+  objects.erase(std::unique(objects.begin(), objects.end(), same), objects.end());
   return objects;
 }
 

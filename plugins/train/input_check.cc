@@ -22,7 +22,6 @@ constexpr std::uint64_t kMostModel = 256 << 20;
 constexpr const char* kTrain = "train";
 constexpr std::int64_t kRowsOfWords = 5;  // the version of packed.json of rows of a vocab.txt
 constexpr const char* kValidation = "validation";
-constexpr std::string_view kPairsObjective = "next_sentence";
 /// Keys of the stage that the trainer reads; the stage itself reads the others.
 constexpr std::string_view kPassedOn[] = {"config",           "seed",       "steps",
                                           "log_every",        "eval_every", "checkpoint_every",

@@ -77,7 +77,7 @@ def check(pipe, root, documents, boundaries, vocab_size):
     out = root / f"out-{boundaries}"
     variables = {"corpus": root / "text.txt", "out": out, "validation": 0, "vocab_size": vocab_size, "dupe_factor": 1,
                  "model_size": "tiny", "seq_len": CASE["length"], "max_predictions": CASE["predictions"],
-                 "boundaries": boundaries, "pieces": 400}
+                 "boundaries": boundaries}
     ran(pipe, "run", before_training(PIPELINE, root), "--work", root / f"work-{boundaries}",
         *(word for name, value in variables.items() for word in ("--set", f"{name}={value}")), seconds=600)
     fine = FineTuning(out / "pretraining_data" / "vocab.txt")

@@ -23,7 +23,7 @@ from pipe_trainer.data.open_rows import info_of, open_rows
 from pipe_trainer.data.packed_info import DataError
 from pipe_trainer.exits import BadJob
 from pipe_trainer.export import initial
-from pipe_trainer.model import attention, bert, model
+from pipe_trainer.model import attention, bert, families, lora, model
 from pipe_trainer.objectives import registry
 from pipe_trainer.optim import step
 from pipe_trainer.run import setup
@@ -123,10 +123,16 @@ class Reading(InADirectory):
         finally:
             bert_rows.OPEN_SHARDS = before
 
-    def test_the_library_reads_packed_rows_alone(self):
-        self.rows()
-        with self.assertRaisesRegex(DataError, "config.data.native: the library reads packed rows alone"):
-            open_rows(self.place, "train", native=True)
+    def test_a_damaged_shard_is_refused_each_time(self):
+        rows = self.rows()
+        shard = self.place / "train-00001-of-00002.tfrecord"
+        whole = shard.read_bytes()
+        shard.write_bytes(whole[:7] + b"\xff" + whole[8:])
+        for _ in range(2):
+            with self.assertRaisesRegex(DataError, "inside the row|by their lengths"):
+                rows.in_order(1, 1)
+        shard.write_bytes(whole)
+        self.assertEqual(len(rows.in_order(1, 1).lengths), 1)
 
 
 class Learning(InADirectory):
@@ -186,6 +192,20 @@ class Learning(InADirectory):
         self.assertGreater(float(other), 0.01)
         jax.tree.map(lambda one, two: np.testing.assert_allclose(one, two, atol=2e-5, rtol=1e-4), gradient, wanted)
 
+    def test_adapters_learn_the_new_parts_as_a_whole(self):
+        chosen = configs.Lora(rank=2, targets=["wq", "dense"])
+        adapters = lora.fresh(chosen, self.params, jax.random.key(0), families.learned_whole(self.config.model))
+        batch = jax.tree.map(lambda part: part[0], self.objective.in_step(self.parts(), jnp.float32(6)))
+
+        def loss(adapters):
+            whole = lora.attached(chosen, self.params, adapters)
+            return step.summed_loss(whole, self.objective, attention.plain(causal=False), jnp.float32, MOST, batch)[0]
+        found, gradient = jax.jit(jax.value_and_grad(loss))(adapters)
+        told = step.summed_loss(self.params, self.objective, attention.plain(causal=False), jnp.float32, MOST, batch)[0]
+        self.assertAlmostEqual(float(found), float(told), places=4)
+        for leaf in (gradient["types"], gradient["pooler"]["dense"], gradient["pooler"]["next"], gradient["blocks"]["wq_b"]):
+            self.assertGreater(float(jnp.abs(leaf).max()), 0)
+
     def test_micro_batches_change_nothing(self):
         whole, parted = self.step_of(1, 0.01), self.step_of(2, 0.01)
         np.testing.assert_allclose(whole[1][:3], parted[1][:3], rtol=1e-5)
@@ -206,7 +226,7 @@ class Learning(InADirectory):
 
     def test_rows_of_the_other_kind_are_refused(self):
         masked = replace(self.config, objective=configs.ObjectiveKeys(name="masked"), model=configs.Model(family="bert"))
-        with self.assertRaisesRegex(BadJob, "masked learns packed rows, and these are pairs of sentences; take next_sentence"):
+        with self.assertRaisesRegex(BadJob, "masked learns packed rows, and these are pairs of sentences; name a stage write_packed"):
             setup.fill_in(masked, self.read)
 
         class OfRows:
@@ -261,6 +281,8 @@ class Runs(runs.WithRows):
         np.testing.assert_array_equal(one["position_embed"], params["position_embed"] + params["types"][0])
         self.assertFalse({"types", "pooler"} & one.keys())
         labels = parse([{"name": "x", "ids": [1]}, {"name": "y", "ids": [2]}])
+        self.assertEqual(start.drawn(replace(shape, classes=2), labels), "a fresh head behind its pooler")
+        self.assertEqual(start.drawn(start.shape, None), "")
         head = start.parameters(replace(shape, classes=2), seed=4, named=labels)["readout"]
         np.testing.assert_array_equal(head["dense"], params["pooler"]["dense"])
         np.testing.assert_array_equal(head["labels"], bert.fresh(bert.head_over_labels, replace(shape, classes=2), 4)["labels"])

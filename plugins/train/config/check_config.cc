@@ -251,6 +251,11 @@ class ConfigCheck {
     if (!IsAmong(learns, objective))
       Complain("objective.name", StrCat("a model of family ", family, " learns ", Listed(TextsOf(learns)),
                                         ", and not ", objective));
+    if (values_[kModel]["next_sentence"].AsBool() && objective != kPairsObjective)
+      ComplainOfModel(kPairsObjective, "is for objective.name: next_sentence; leave it out");
+    if (values_["data"]["native"].AsBool() && objective == kPairsObjective)
+      Complain("data.native",
+               "the library reads packed rows, and next_sentence learns no such; leave it out");
   }
 
   const Json& config_;

@@ -1,10 +1,15 @@
 // Checks `config` of the bundled trainer without its environment, before anything runs.
 #pragma once
 
+#include <string_view>
+
 #include "base/json.h"
 #include "base/status.h"
 
 namespace pipeline {
+
+/// The objective that learns pairs of sentences of write_bert, and no packed rows.
+inline constexpr std::string_view kPairsObjective = "next_sentence";
 
 /// kInvalidArgument has every mistake: an unknown preset, section or key, a value out of its bounds, a key of
 /// another optimiser, a shape that contradicts itself. `has_init`: the model begins with another one, whose

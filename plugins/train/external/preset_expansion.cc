@@ -135,7 +135,8 @@ Result<Json> ExpandKeys(const Json& settings, const std::vector<std::string>& na
     }
     for (const std::string_view key : kGiven)
       if (!config.Has(key) && preset.Has(key)) config[key] = preset[key];
-    if (!config.Has("checkout")) config["checkout"] = StrCat(".pipe/programs/", trainer);
+    const bool of_packages = preset.Dump().find("{checkout}") == std::string::npos;
+    if (!config.Has("checkout") && !of_packages) config["checkout"] = StrCat(".pipe/programs/", trainer);
     notes.Append(CommandLine(config));
   }
   config.Remove("flags");  // they are in the command, or of another trainer

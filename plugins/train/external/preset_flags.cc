@@ -78,14 +78,22 @@ bool IsChoice(std::string_view choices, std::string_view value) {
   return false;
 }
 
-std::string Text(const Json& value) {
-  if (value.is_string()) return std::string(value.AsString());
+/// The value as JSON. The braces of a map are no placeholders, and those of texts outside of maps are.
+std::string JsonText(const Json& value) {
+  if (value.is_array()) {
+    std::string all;
+    for (const Json& item : value.AsArray()) all += StrCat(all.empty() ? "" : ",", JsonText(item));
+    return StrCat("[", all, "]");
+  }
   std::string text = value.Dump();
   if (!value.is_object()) return text;
-  // Its braces are no placeholders.
   for (std::size_t at = 0; (at = text.find_first_of("{}", at)) != std::string::npos; at += 2)
     text.insert(at, 1, text[at]);
   return text;
+}
+
+std::string Text(const Json& value) {
+  return value.is_string() ? std::string(value.AsString()) : JsonText(value);
 }
 
 /// The value as the program reads it; kInvalidArgument: it is none of the type.
@@ -108,7 +116,7 @@ Result<std::string> ValueText(const PresetFlag& flag, const Table& table, const 
   if (flag.type != "list" && flag.type != "any") return Text(value);
   if (flag.type == "list" && !value.is_array() && !value.is_string()) return of_type("a list");
   if (!value.is_array()) return Text(value);
-  if (table.json_lists) return value.Dump();
+  if (table.json_lists) return JsonText(value);
   std::string all;
   for (const Json& item : value.AsArray()) all += StrCat(all.empty() ? "" : ",", Text(item));
   return all;

@@ -43,8 +43,9 @@ Status CheckSplits(const std::string& directory, const std::string& place,
   const ReadWhole read = [&call](const std::string& uri, std::uint64_t most) {
     return ReadText(*call.storage, uri, most);
   };
-  ASSIGN_OR_RETURN(const RowFacts rows, ReadRowFacts(path, path + "/MANIFEST.json", read));
-  const Json& there = rows.facts["splits"];
+  const Result<RowFacts> rows = ReadRowFacts(path, path + "/MANIFEST.json", read);
+  if (!rows.ok()) return rows.status().code() == Code::kNotFound ? NoRows(place) : rows.status();
+  const Json& there = rows->facts["splits"];
   std::string all;
   for (const auto& [name, totals] : there.AsObject()) all += StrCat(all.empty() ? "" : ", ", name);
   for (const std::string& split : splits)
@@ -74,10 +75,6 @@ Result<std::string> FindRows(std::string place, const std::vector<std::string>& 
     while (place.ends_with('/')) place.pop_back();
     return BringRows(place, splits, cache, call);
   }
-  std::error_code error;
-  if (!fs::is_regular_file(fs::path(place) / kRowsInfo, error) &&
-      !fs::is_regular_file(fs::path(place) / kPairsInfo, error))
-    return NoRows(place);
   RETURN_IF_ERROR(CheckSplits(place, place, splits, call));
   const std::string remedy = StrCat("look at all of it with `pipe verify ", place, "`, and publish it again");
   RETURN_IF_ERROR(CheckFiles(

@@ -108,7 +108,7 @@ Status RowSupply::Fetch(const std::vector<FileFacts>& files) {
   return BringFiles(copy_, files, call_, [this](std::uint64_t bytes) { fetched_ += bytes; });
 }
 
-bool RowSupply::HasIndex() const {
+bool RowSupply::IsPacked() const {
   return std::any_of(copy_.files.begin(), copy_.files.end(),
                      [](const FileFacts& file) { return file.name == kRowsInfo; });
 }
@@ -132,13 +132,13 @@ Status RowSupply::Arrange(const FreeBytes& free_bytes) {
     copy_.lock = FileDescriptor();
     return {};
   }
-  if (!HasIndex())
+  if (!IsPacked())
     return Status(
         Code::kResourceExhausted,
-        StrCat(copy_.directory, ": the pairs of sentences of ", copy_.from, " are fetched as a whole, ",
-               HumanBytes(all_bytes_), " (", all_bytes_, " bytes), and `data_disk` is ", HumanBytes(limit_),
-               is_given ? "" : ", half of the free disk",
-               "; set `data_disk` to that or more, or run with --work on a larger disk"));
+        StrCat(copy_.directory, ": the pairs of sentences of ", copy_.from, " are fetched as a whole, take ",
+               HumanBytes(all_bytes_), ", and may take ", HumanBytes(limit_), ", ",
+               is_given ? "the value of `data_disk`" : "half of the free disk", "; set `data_disk` to ",
+               all_bytes_, " or more, or run with --work on a larger disk"));
   // Another training on this machine may be reading the shards.
   bool told = false;
   ASSIGN_OR_RETURN(used_, WaitForUsers(copy_.directory, [&] {
@@ -242,7 +242,7 @@ Status RowSupply::AwaitChecksums() const {
 }
 
 Status RowSupply::MakeChecksums() {
-  if (!HasIndex()) return {};
+  if (!IsPacked()) return {};
   if (!blocks_) RETURN_IF_ERROR(ReadBlocks());
   ASSIGN_OR_RETURN(const auto found, storage_.ReadWhole(checksums_uri_, kMostChecksums));
   if (found) {

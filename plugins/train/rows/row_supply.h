@@ -69,7 +69,7 @@ class RowSupply {
   RowSupply(const TrainJob& job, const PluginServices& call, ArtifactCopy copy);
 
   /// False: pairs of write_bert, which have no index, so that no part of a shard can be fetched.
-  bool HasIndex() const;
+  bool IsPacked() const;
   Status Arrange(const FreeBytes& free_bytes);
   Status ArrangeBlocks(const std::vector<FileFacts>& whole, const FreeBytes& free_bytes);
   Status ReadBlocks();

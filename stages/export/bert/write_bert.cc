@@ -299,7 +299,8 @@ StageType WriteBertType() {
   StageType type;
   type.name = "write_bert";
   type.version = 3;  // 2: counts the instances of each split; 3: those of each shard, in corpus order
-  type.help = "Writes masked examples, in pairs of segments, that google-research/bert trains on.";
+  type.help =
+      "Writes masked examples, in pairs of segments, for google-research/bert and the bundled trainer.";
   type.keys = Keys();
   type.gives = Flow::kArtifact;
   type.reads = {"text", "ids", "id_ends"};

@@ -87,6 +87,8 @@ CASES = [
     ({"preset": "lm1b", "model": {"tied": True}}, "config.model.family"),
     ({"objective": {"name": "masked"}}, "config.objective.name"),
     ({"preset": "tiny-masked", "objective": {"name": "classes"}}, None),
+    ({"preset": "tiny-masked", "objective": {"name": "next_sentence"}, "data": {"native": True}}, "config.data.native"),
+    ({"preset": "tiny-masked", "model": {"next_sentence": True}}, "config.model.next_sentence"),
     ({"optimizer": {"lr": 0}}, "config.optimizer.lr: wants more than 0"),
     ({"optimizer": {"lr": 1e-3, "clip": 1}}, None),
     ({"optimizer": {"learning_rate": 1e-3}}, "config.optimizer.learning_rate: there is no such key"),

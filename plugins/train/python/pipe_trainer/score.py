@@ -48,7 +48,7 @@ def setup_of(run, rows, limit):
     if run.model.classes:
         rows.labels = run.labels.texts_from(rows)
     if wrong := registry.of(run.config()).mistake_of_kind(rows):
-        raise Ended(BAD_DATA, f"{rows.directory}: {wrong}")
+        raise Ended(BAD_DATA, f"{rows.directory}: {wrong}; name rows of the kind that the model learned")
     devices = jax.local_devices()
     batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
     config = replace(run.config(), model=replace(run.model, seq_len=rows.seq_len), batch=BatchSize(rows=batch),

@@ -206,9 +206,9 @@ TEST_F(RowSupplyTest, PairsAreFetchedAsAWholeOrRefusedWithTheNumber) {
   job_.settings["data_disk"] = rows_.bytes() - 1;
   const Status opened = Open();
   EXPECT_EQ(opened.code(), Code::kResourceExhausted);
-  EXPECT_NE(opened.message().find(StrCat("are fetched as a whole, ")), std::string_view::npos)
+  EXPECT_NE(opened.message().find("are fetched as a whole, take "), std::string_view::npos)
       << opened.message();
-  EXPECT_NE(opened.message().find(StrCat("(", rows_.bytes(), " bytes), and `data_disk` is ")),
+  EXPECT_NE(opened.message().find(StrCat("; set `data_disk` to ", rows_.bytes(), " or more")),
             std::string_view::npos)
       << opened.message();
   job_.settings["data_disk"] = rows_.bytes();

@@ -26,8 +26,8 @@ def adapters_of(setup):
     lora = setup.config.lora
     if not lora.rank:
         return {}
-    fresh = setup.start.draws_head(setup.config.model, setup.rows.labels)
-    head = f" with a fresh head of seed {setup.job.seed}" if fresh else ""
+    fresh = setup.start.drawn(setup.config.model, setup.rows.labels)
+    head = f" with {fresh} of seed {setup.job.seed}" if fresh else ""
     return {"lora": {"rank": lora.rank, "alpha": lora.alpha, "targets": ", ".join(sorted(set(lora.targets)))},
             "base": setup.start.digest + head}
 

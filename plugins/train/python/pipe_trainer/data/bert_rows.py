@@ -3,7 +3,6 @@ rows.Rows is for packed rows. There is no index, so a shard is walked once, fram
 """
 
 import bisect
-import mmap
 import os
 import threading
 from collections import OrderedDict
@@ -13,12 +12,13 @@ import numpy as np
 
 from . import order
 from .bert_info import read_bert_info
-from .numpy_reader import OPEN_SHARDS, Damage, frame_data
+from .numpy_reader import OPEN_SHARDS, Damage, frame_data, open_file, read_all
 from .packed_info import REMEDY, DataError
 from .wire import field, only, varints
 
 INT64_LIST, FLOAT_LIST, PACKED_VALUES = 0x1A, 0x12, 0x0A  # tags in a Feature, and in its list
-HEAD, AROUND = 12, 16  # bytes of a frame: in front of its data, around it
+AROUND = 16        # bytes of a frame around its data
+WALKED = 8 << 20   # bytes of a shard that are read at once, to find its frames
 # The features of an example in their order, and the lists that they are.
 FEATURES = (("input_ids", INT64_LIST), ("input_mask", INT64_LIST), ("masked_lm_ids", INT64_LIST),
             ("masked_lm_positions", INT64_LIST), ("masked_lm_weights", FLOAT_LIST),
@@ -41,7 +41,7 @@ class BertBatch(NamedTuple):
 
 class BertRows:
     """The interface of rows.Rows."""
-    weights, labels, reader = False, None, "numpy"
+    weights, labels, reader, targets = False, None, "numpy", None  # nobody counted the masked ids
 
     def __init__(self, directory, split, seed=0):
         info = read_bert_info(directory, split)
@@ -53,12 +53,11 @@ class BertRows:
         self._shards = info.splits[split]
         self._ends = np.cumsum([shard.rows for shard in self._shards]).tolist()
         self.count = self._ends[-1]
-        self.targets = self.count * self.predictions  # at most
         if not self.count:
             raise DataError(f"{info.directory}: split {split!r} has no rows; give it more of the documents")
         self._lock = threading.Lock()
         self._frames = {}           # number of a shard: where its frames begin, and where the last one ends
-        self._open = OrderedDict()  # number of a shard: its bytes, the least recently used first
+        self._open = OrderedDict()  # number of a shard: its descriptor, the least recently used first
 
     @property
     def model_path(self):
@@ -79,7 +78,7 @@ class BertRows:
     def close(self):
         with self._lock:
             while self._open:
-                self._open.popitem()[1].close()
+                os.close(self._open.popitem()[1])
 
     def _batch(self, rows):
         n, most = len(rows), self.predictions
@@ -104,11 +103,11 @@ class BertRows:
     def _read(self, into, row):
         """Puts the values of a row into arrays, in the order of FEATURES. Returns its place, for messages."""
         shard = bisect.bisect_right(self._ends, row)
-        name, whole = self._shards[shard].object, self._opened(shard)
+        name, descriptor = self._shards[shard].object, self._opened(shard)
         frames, own = self._frames[shard], row - (self._ends[shard - 1] if shard else 0)
         at, end = int(frames[own]), int(frames[own + 1])
         where = f"{name}: the row at byte {at}"
-        values = values_of(frame_data(name, whole[at:end], at))
+        values = values_of(frame_data(name, read_all(descriptor, name, at, end), at))
         if values is None or any(len(part) != len(place) for part, place in zip(values, into)):
             raise Damage(f"{where} has other features, or other lengths of them, than bert.json says")
         for place, part in zip(into, values):
@@ -137,33 +136,32 @@ class BertRows:
                 raise Damage(f"{where[int(rows.argmax())]}: {wrong}")
 
     def _opened(self, number):
-        """Returns the bytes of a shard, whose frames are known from then on."""
+        """Returns the descriptor of a shard, whose frames are known from then on."""
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number]
         if len(self._open) >= OPEN_SHARDS:
-            self._open.popitem(last=False)[1].close()
+            os.close(self._open.popitem(last=False)[1])
         shard = self._shards[number]
+        descriptor, size = open_file(self.directory, shard.object)
         try:
-            descriptor = os.open(self.directory / shard.object, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                whole = mmap.mmap(descriptor, shard.size, access=mmap.ACCESS_READ)
-            finally:
-                os.close(descriptor)
-        except (OSError, ValueError) as error:
-            raise Damage(f"{shard.object}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        self._open[number] = whole
-        if number not in self._frames:
-            self._frames[number] = frames_of(shard, whole)
-        return whole
+            if number not in self._frames:
+                self._frames[number] = frames_of(shard, descriptor, size)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._open[number] = descriptor
+        return descriptor
 
 
-def frames_of(shard, whole):
+def frames_of(shard, descriptor, size):
     """Returns where each frame begins, and where the last one ends."""
-    begins, at, size = np.empty(shard.rows + 1, np.uint64), 0, len(whole)
+    begins, at, here, base = np.empty(shard.rows + 1, np.uint64), 0, b"", 0
     for row in range(shard.rows):
         begins[row] = at
-        at += int.from_bytes(whole[at:at + 8], "little") + AROUND
+        if at + 8 > base + len(here):
+            base, here = at, read_all(descriptor, shard.object, at, min(at + WALKED, size))
+        at += int.from_bytes(here[at - base:at - base + 8], "little") + AROUND
         if at > size:
             raise Damage(f"{shard.object}: ends at byte {size}, inside the row at byte {int(begins[row])}")
     if at != size:
@@ -189,5 +187,6 @@ def values_of(example):
 
 
 def numbers_in(values):
+    """The numbers of an int64 list. Most lists have one byte for each."""
     found = np.frombuffer(values, np.uint8)
     return varints(found) if len(found) and found.max() >= 0x80 else found

@@ -63,7 +63,7 @@ class NumpyReader:
         end = int(entries[row + 1]["offset"]) if row + 1 < len(entries) else size
         if end - at > self._ids * 10 + 64:
             raise Damage(f"{name}: the row at byte {at} has {end - at} bytes by its index, too many for one")
-        frame = (_read_all(descriptor, name, at, end) if descriptor is not None else
+        frame = (read_all(descriptor, name, at, end) if descriptor is not None else
                  self._read_block(number, row, entries, at, end))
         tokens[:], found = self._row(name, frame, int(entries[row]["length"]), at)
         if self._weights:
@@ -123,9 +123,9 @@ class NumpyReader:
         block = (begin + row) // order.BLOCK
         base = int(entries[max(block * order.BLOCK - begin, 0)]["offset"])
         name = f"{block}-{number}"
-        descriptor, _ = self._open_file(name, self._blocks)
+        descriptor, _ = open_file(self._blocks, name)
         try:
-            return _read_all(descriptor, name, at - base, end - base)
+            return read_all(descriptor, name, at - base, end - base)
         finally:
             os.close(descriptor)
 
@@ -137,7 +137,7 @@ class NumpyReader:
         if len(self._open) >= OPEN_SHARDS:
             self._forget(last=False)
         shard = self._shards[number]
-        descriptor, size = (None, shard.size) if self._blocks is not None else self._open_file(shard.object)
+        descriptor, size = (None, shard.size) if self._blocks is not None else open_file(self._directory, shard.object)
         try:
             entries = self._index(shard, size)
         except BaseException:
@@ -147,29 +147,31 @@ class NumpyReader:
         self._open[number] = descriptor, size, entries
         return self._open[number]
 
-    def _open_file(self, name, directory=None):
-        try:
-            descriptor = os.open(f"{directory or self._directory}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            raise Damage(f"{name}: cannot be opened: {error.strerror}") from None
-        try:
-            return descriptor, os.lseek(descriptor, 0, os.SEEK_END)
-        except OSError:
-            os.close(descriptor)
-            raise Damage(f"{name}: is no file") from None
-
     def _index(self, shard, shard_size):
         name = shard.index
-        descriptor, size = self._open_file(name)
+        descriptor, size = open_file(self._directory, name)
         try:
             if size != shard.rows * ENTRY.itemsize:
                 raise Damage(f"{name}: {size} bytes, where the {shard.rows} rows of packed.json take "
                              f"{shard.rows * ENTRY.itemsize}")
-            entries = np.frombuffer(_read_all(descriptor, name, 0, size), ENTRY)
+            entries = np.frombuffer(read_all(descriptor, name, 0, size), ENTRY)
         finally:
             os.close(descriptor)
         _check_entries(shard, entries, shard_size, self._ids)
         return entries
+
+
+def open_file(directory, name):
+    """Returns (the descriptor of a file, its size)."""
+    try:
+        descriptor = os.open(f"{directory}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise Damage(f"{name}: cannot be opened: {error.strerror}") from None
+    try:
+        return descriptor, os.lseek(descriptor, 0, os.SEEK_END)
+    except OSError:
+        os.close(descriptor)
+        raise Damage(f"{name}: is no file") from None
 
 
 def frame_data(name, frame, at):
@@ -210,7 +212,7 @@ def _check_entries(shard, entries, shard_size, ids):
                      f"packed.json counts {shard.targets}, {shard.bytes} and {shard.chars}")
 
 
-def _read_all(descriptor, name, begin, end):
+def read_all(descriptor, name, begin, end):
     parts, at = [], begin
     while at < end:
         try:

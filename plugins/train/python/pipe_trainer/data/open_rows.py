@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .bert_info import is_of_write_bert, read_bert_info
 from .bert_rows import BertRows
-from .packed_info import DataError, read_packed_info
+from .packed_info import read_packed_info
 from .rows import Rows
 
 
@@ -12,9 +12,6 @@ def open_rows(directory, split, seed=0, native=None, blocks=None):
     """Returns Rows or BertRows. The arguments are those of Rows."""
     if not is_of_write_bert(Path(directory)):
         return Rows(directory, split, seed, native, blocks)
-    if native:
-        raise DataError(f"{directory}: config.data.native: the library reads packed rows alone, and these are pairs of "
-                        f"sentences; leave it out")
     return BertRows(directory, split, seed)
 
 

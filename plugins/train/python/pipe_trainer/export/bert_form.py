@@ -46,8 +46,8 @@ class Bert(Form):
         for name, theirs in POOLER.items() if config.next_sentence else ():
             yield ("pooler", name), None, theirs
 
-    def has_next_sentence(self, tensors):
-        return all(name in tensors for name in POOLER.values())
+    def has_next_sentence(self, names):
+        return {*POOLER.values()} <= {*map(todays, names)}
 
     def theirs(self, params, config):
         return params if config.next_sentence else {**params, "types": np.zeros((TYPES, config.d), np.float32)}

@@ -31,8 +31,8 @@ class Form:
         """The way back."""
         return params
 
-    def has_next_sentence(self, tensors):
-        """Whether a model of `next_sentence` has these tensors, by name."""
+    def has_next_sentence(self, names):
+        """Whether a model of `next_sentence` has tensors of these names."""
         return False
 
     def tensors_of(self, params, config):

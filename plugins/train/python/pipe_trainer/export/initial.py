@@ -108,6 +108,19 @@ class Initial:
         except OSError as error:
             raise bad(error.filename, error.strerror) from None
 
+    @cached_property
+    def _has_next_sentence(self):
+        try:
+            return self._form.has_next_sentence(self._weights.names())
+        except (OSError, SafetensorsError) as error:
+            raise Ended(BAD_DATA, f"init_from: {error}") from None
+
+    def drawn(self, config, named):
+        """Returns the parts that the seed draws beside the model of the directory, in words; empty: none."""
+        if self.draws_head(config, named):
+            return "a fresh head" + " behind its pooler" * self._has_next_sentence
+        return "a fresh pooler" * (config.next_sentence and not self._has_next_sentence)
+
     def draws_head(self, config, named):
         """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
         or there is none."""
@@ -120,9 +133,8 @@ class Initial:
         fresh = self.draws_head(config, named)
         theirs = replace(config, classes=self.shape.classes) if fresh else config
         try:
-            tensors = self._weights.read()
-            theirs = replace(theirs, next_sentence=self._form.has_next_sentence(tensors))
-            params = self._form.parameters_of(tensors, theirs)
+            theirs = replace(theirs, next_sentence=self._has_next_sentence)
+            params = self._form.parameters_of(self._weights.read(), theirs)
         except (OSError, SafetensorsError) as error:
             raise Ended(BAD_DATA, f"init_from: {error}") from None
         except KeyError as error:

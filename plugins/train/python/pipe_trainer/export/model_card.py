@@ -100,16 +100,9 @@ def measured(learned, facts):
     cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
              for name, loss, item in rows]
     if not evaluation["bytes"]:
-        said = "The unigram and the bigram predict every id that may be hidden."
-        if learned.beside:
-            said = (f"Whether the second segment follows the first, it tells in "
-                    f"{evaluation['next_sentence_accuracy']:.2%} of the rows ({evaluation['next_sentence_loss']:.4f} "
-                    f"nats).")
-            said += "".join(f" The unigram and the bigram were counted on {item['train_targets']:,} masked ids of "
-                            f"the training."
-                            for item in baselines[:1])
+        said = learned.said_beside(evaluation) or " The unigram and the bigram predict every id that may be hidden."
         return (f"## Measured\n\n{table(('', 'nats/hidden id'), [cell[:2] for cell in cells])}\n"
-                f"{evaluation['targets']:,} hidden ids of held-out text. {said}\n{of_labels}")
+                f"{evaluation['targets']:,} hidden ids of held-out text.{said}\n{of_labels}")
     said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
             f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
             f"tokenizers, nats per token do not.")

@@ -40,21 +40,33 @@ def write(path, tensors, metadata=None):
         os.fsync(file.fileno())
 
 
+def names(path):
+    """Returns the names of the tensors of a file, whose header alone is read."""
+    with open(path, "rb") as file:
+        return [name for _, name, _, _ in header_of(path, file.read(8), file.read, os.fstat(file.fileno()).st_size)[1]]
+
+
+def header_of(path, first, rest, whole):
+    """Returns (the bytes of the header, its entries in the order of the file). `first`: 8 bytes; `rest` gives so many
+    behind them; `whole`: bytes of the file."""
+    size = struct.unpack_from("<Q", first)[0] if len(first) >= 8 else 0
+    if not 2 <= size <= min(LARGEST_HEADER, whole - 8):
+        raise SafetensorsError(f"{path}: damaged at byte 0: the size of the header does not fit the file")
+    try:
+        header = json.loads(rest(size))
+        header.pop("__metadata__", None)
+        return size, sorted((entry["data_offsets"], name, entry["dtype"], entry["shape"])
+                            for name, entry in header.items())
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        raise SafetensorsError(f"{path}: damaged header at byte 8: {error}") from None
+
+
 def read(path):
     """Returns {name: float32 array}, without tensors of other types: older models of BERT have tables of positions.
     Every byte behind the header must belong to a tensor."""
     with open(path, "rb") as file:
         data = file.read()
-    size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0
-    if not 2 <= size <= min(LARGEST_HEADER, len(data) - 8):
-        raise SafetensorsError(f"{path}: damaged at byte 0: the size of the header does not fit the file")
-    try:
-        header = json.loads(data[8:8 + size])
-        header.pop("__metadata__", None)
-        entries = sorted((entry["data_offsets"], name, entry["dtype"], entry["shape"])
-                         for name, entry in header.items())
-    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
-        raise SafetensorsError(f"{path}: damaged header at byte 8: {error}") from None
+    size, entries = header_of(path, data[:8], lambda size: data[8:8 + size], len(data))
     found, at, sizes = {}, 0, SIZES | OTHERS
     for (begin, end), name, dtype, shape in entries:
         if begin != at or dtype not in sizes or end - begin != sizes[dtype] * math.prod(shape) \

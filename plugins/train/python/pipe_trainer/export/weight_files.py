@@ -29,6 +29,12 @@ class WeightFiles:
             found |= {name: tensors[name] for name in names if name in tensors}  # one of another type is none
         return found
 
+    def names(self):
+        """Returns the names of the tensors."""
+        if self._names is None:
+            return safetensors.names(self.path)
+        return [name for names in self._names.values() for name in names]
+
     def digest(self):
         """The first half of the SHA-256 of the file with the weights, as 32 hexadecimal digits; of several files, of
         their names and digests."""

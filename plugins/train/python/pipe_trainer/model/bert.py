@@ -77,8 +77,8 @@ def embed(params, config, ids, positions, compute, types=None):
     """`types`: 0 or 1 for each id, the segment that it belongs to; None: all are of the first."""
     hidden = lookup(params["embed"], ids, compute) + lookup(params["position_embed"], positions, compute)
     if config.next_sentence:
-        table = for_gradients(params["types"], config, compute).astype(compute)
-        hidden += table[0] if types is None else jnp.where(types[..., None] == 1, table[1], table[0])
+        types = jax.nn.one_hot(jnp.zeros_like(ids) if types is None else types, TYPES, dtype=compute)
+        hidden += project(types, for_gradients(params["types"], config, compute), 1)  # no sum of its gradient is narrow
     norm = for_gradients({name: params[name] for name in ("embed_norm", "embed_norm_bias")}, config, compute)
     return layer_norm(hidden, norm["embed_norm"], norm["embed_norm_bias"], config.norm_eps)
 

@@ -36,8 +36,9 @@ def mlp(model):
 
 
 def learned_whole(model):
-    """Returns the names of the dicts of parameters that adapters are too small for: a head over labels may be fresh."""
-    return ("readout",) if model.classes else ()
+    """Returns the names of the parameters that adapters are too small for, because they may be fresh: a head over
+    labels, the parts of `next_sentence`."""
+    return ("readout",) * bool(model.classes) + ("pooler", "types") * model.next_sentence
 
 
 def of(model):

@@ -53,7 +53,7 @@ def is_adapted(leaf):
 
 def fresh(config, base, key, whole=()):
     """Returns adapters that change nothing: A is random, B zero. `config`: config.Lora; `base` may be abstract.
-    `whole`: names of dicts whose leaves are learned as a whole."""
+    `whole`: names of leaves that are learned as a whole, or of dicts of such."""
     key, numbers = jax.random.fold_in(key, OF_ADAPTERS), count()
 
     def one(name, leaf):

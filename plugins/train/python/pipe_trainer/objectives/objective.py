@@ -106,20 +106,19 @@ class Objective:
         return self.config, vocab
 
     def mistake_of_kind(self, rows):
-        """Returns that the rows are no sentence pairs, and the objective learns such, or the other way round; or
+        """Returns that the rows are no pairs of sentences, and the objective learns such, or the other way round; or
         None."""
         if self.sentence_pairs == (rows.predictions is not None):
             return None
-        if self.sentence_pairs:
-            return (f"config.objective.name: {self.name} learns pairs of sentences, and these are packed rows; name "
-                    f"the stage write_bert at `data`")
-        return (f"config.objective.name: {self.name} learns packed rows, and these are pairs of sentences; take "
-                f"next_sentence, or name the stage write_packed at `data`")
+        kinds = ("packed rows", "pairs of sentences")
+        learned, given = kinds if not self.sentence_pairs else reversed(kinds)
+        return f"{self.name} learns {learned}, and these are {given}"
 
     def mistakes_of_rows(self, rows):
         """Yields that the config is about labels, and the rows about none or about others."""
         if wrong := self.mistake_of_kind(rows):
-            yield wrong
+            yield (f"config.objective.name: {wrong}; name a stage "
+                   f"{'write_bert' if self.sentence_pairs else 'write_packed'} at `data`, or take another objective")
         labels, metric = rows.labels, self.config.eval.metric
         for key, value, wants in (("objective.name", self.name, self.head), ("eval.metric", metric, metric != "loss")):
             if wants and labels is None:
@@ -169,6 +168,11 @@ class Objective:
     def sums_beside(self, params, examples, hidden):
         """Returns numbers that evaluations add up over batches, for `scores_beside`."""
         return []
+
+    @staticmethod
+    def said_beside(scores):
+        """Returns what a model card says in place of the words about the baselines of hidden ids; empty: nothing."""
+        return ""
 
     def scores_beside(self, sums):
         """Returns {name: score} of `beside`. `sums`: of sums_beside, over all batches."""
