@@ -41,11 +41,11 @@ stages:
       levanter:
         data.tokenizer: {root}/tokenizer
         trainer.require_accelerator: false
-        trainer.train_batch_size: 16
+        trainer.train_batch_size: 32  # a step takes a part of a second, so that a kill falls between two
         trainer.checkpointer.keep: [{{ every: 5 }}]
         model.type: llama
         model.reference_checkpoint: {root}/tokenizer
-        model.seq_len: 64
+        model.seq_len: 256
         model.hidden_dim: 32
         model.intermediate_dim: 64
         model.num_layers: 2
@@ -97,7 +97,7 @@ def killed(run, process):
 def main(pipe, environment):
     with tempfile.TemporaryDirectory(prefix="lev") as place:  # Ray wants a short path
         root = Path(place)
-        (root / "text.txt").write_text(own_text.plain(400), encoding="utf-8")
+        (root / "text.txt").write_text(own_text.plain(4000), encoding="utf-8")
         own = {**os.environ, "HOME": place, "RAY_TMPDIR": place, "RAY_USAGE_STATS_ENABLED": "0", "JAX_PLATFORMS": "cpu",
                "HF_HUB_OFFLINE": "1"}
         subprocess.run([f"{environment}/bin/python", "-c", TOKENIZER, root / "text.txt", root / "tokenizer"], check=True, env=own)
