@@ -20,8 +20,8 @@ struct RunStatus {
   RunLine line;
   bool by_workers = false;  // of the present work package
   bool runs = false;        // a process of this machine, or workers, have not ended it
-  std::shared_ptr<const RunRecord>
-      record;                 // with the work of the workers; null: there is none that can be read
+  /// With the work of the workers. Null: there is none that can be read.
+  std::shared_ptr<const RunRecord> record;
   std::optional<RunNow> now;  // while a process runs it
 
   /// "done", "failed", "cancelled", "running", "killed"; by workers also kWaiting.

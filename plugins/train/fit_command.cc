@@ -66,10 +66,7 @@ void FillFromRows(Json& question, const Json& stage, const PluginServices& call)
   const std::string out(stage["makers"]["data"]["out"].AsString());
   if (out.empty() || out.find("://") != std::string::npos) return;  // no server is asked
   const std::string place = fs::absolute(out).string();
-  const ReadWhole read = [&call](const std::string& uri, std::uint64_t most) {
-    return ReadText(*call.storage, uri, most);
-  };
-  const Result<RowFacts> rows = ReadRowFacts(place, place + "/MANIFEST.json", read);
+  const Result<RowFacts> rows = ReadRowFacts(place, place + "/MANIFEST.json", ReaderOf(*call.storage));
   if (!rows.ok()) return;
   const std::int64_t length = rows->facts["seq_len"].AsInt();
   const std::int64_t vocab = rows->facts["tokenizer"]["vocab_size"].AsInt();

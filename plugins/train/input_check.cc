@@ -41,7 +41,7 @@ Result<Json> LineageOf(const std::string& uri, const ReadWhole& read) {
   return lineage;
 }
 
-/// Which stages make data for a trainer. `type`: the stage that made those at `where`.
+/// OK: a stage of this type makes data for the trainer of the settings. `where`: the place of the data.
 Status CheckMaker(const Json& settings, std::string_view type, const std::string& where) {
   const bool external = IsExternal(settings);
   if (type != kRowsMaker && (external || type != kPairsMaker))

@@ -100,6 +100,10 @@ Result<std::string> ReadText(const PluginStorage& storage, const std::string& ur
   }
 }
 
+ReadWhole ReaderOf(const PluginStorage& storage) {
+  return [&storage](const std::string& uri, std::uint64_t most) { return ReadText(storage, uri, most); };
+}
+
 Status FetchObject(const PluginStorage& storage, const std::string& uri, const FileFacts& wanted,
                    const std::string& path, const Moved& moved) {
   return FetchTo(storage, uri, 0, UINT64_MAX, wanted, path, true, moved, [] { return false; });

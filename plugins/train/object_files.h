@@ -19,6 +19,11 @@ using GiveUp = std::function<bool()>;                    // called between parts
 
 /// Reads a whole object of at most `most` bytes. kNotFound: it does not exist.
 Result<std::string> ReadText(const PluginStorage& storage, const std::string& uri, std::uint64_t most);
+
+/// Reads a whole object as ReadText does.
+using ReadWhole = std::function<Result<std::string>(const std::string& uri, std::uint64_t most)>;
+/// `storage` outlives the result.
+ReadWhole ReaderOf(const PluginStorage& storage);
 /// The JSON in an object of at most 64 MiB; null: the object does not exist, or is no JSON.
 Result<Json> ReadJson(const PluginStorage& storage, const std::string& uri);
 /// Reads a whole object of any size; ends at the first failure of `take`.

@@ -340,9 +340,7 @@ Status KeepApart(TrainJob& job) {
 
 Result<Json> Train(TrainJob job, const HostTiming& timing, const PluginServices& call) {
   RETURN_IF_ERROR(job.position.hosts > 1 ? CheckLocation(job) : KeepApart(job));
-  const ReadWhole read = [&storage = *call.storage](const std::string& uri, std::uint64_t most) {
-    return ReadText(storage, uri, most);
-  };
+  const ReadWhole read = ReaderOf(*call.storage);
   ASSIGN_OR_RETURN(TrainInputs inputs, CheckTrainInputs(job, read));
   ResolveEpochs(job, inputs);
   ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));

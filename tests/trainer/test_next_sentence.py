@@ -11,6 +11,7 @@ import bert_examples
 import places  # noqa: F401
 import runs
 from bert_examples import CLS, MASK, SEP, easy_pairs, pair_of, write_bert
+from packed_rows import frame
 
 import jax
 import jax.numpy as jnp
@@ -90,6 +91,25 @@ class Reading(InADirectory):
                 self.rows(change=lambda lists, name=name: lists[name].append(0)).in_order(0, 1)
         with self.assertRaisesRegex(DataError, "other features, or other lengths"):
             self.rows(change=lambda lists: lists.pop("segment_ids")).in_order(0, 1)
+
+    def test_an_example_with_changed_bytes_is_read_or_refused(self):
+        """Its checksums fit: another program may have written it."""
+        make = np.random.default_rng(1)
+        directory = write_bert(self.place, {"train": [PAIRS[:1]]}, LENGTH, MOST, VOCAB)
+        shard, refused = directory / "train-00000-of-00001.tfrecord", 0
+        whole = shard.read_bytes()[12:-4]
+        for _ in range(300):
+            data = bytearray(whole)
+            for at in make.integers(0, len(data), make.integers(1, 4)):
+                data[at] = make.integers(0, 256)
+            shard.write_bytes(frame(bytes(data)))
+            try:
+                batch = open_rows(directory, "train").in_order(0, 1)
+                self.assertLess(batch.tokens.max(), len(bert_examples.SPECIAL) + len(VOCAB))
+            except DataError as error:
+                self.assertIn(f"{shard.name}: the row at byte 0", str(error))
+                refused += 1
+        self.assertGreater(refused, 200)
 
     def test_damaged_files_are_refused_by_name(self):
         self.rows()

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True of the file that tells which of the two kinds of rows these are.
+/// Returns true for the file that tells the kind of the rows.
 bool IsRowInfo(std::string_view name) { return name == kRowsInfo || name == kPairsInfo; }
 
 /// True if the rows of these splits need this file.
@@ -40,10 +40,7 @@ Status NoRows(const std::string& place) {
 Status CheckSplits(const std::string& directory, const std::string& place,
                    const std::vector<std::string>& splits, const PluginServices& call) {
   const std::string path = fs::absolute(directory).string();
-  const ReadWhole read = [&call](const std::string& uri, std::uint64_t most) {
-    return ReadText(*call.storage, uri, most);
-  };
-  const Result<RowFacts> rows = ReadRowFacts(path, path + "/MANIFEST.json", read);
+  const Result<RowFacts> rows = ReadRowFacts(path, path + "/MANIFEST.json", ReaderOf(*call.storage));
   if (!rows.ok()) return rows.status().code() == Code::kNotFound ? NoRows(place) : rows.status();
   const Json& there = rows->facts["splits"];
   std::string all;

@@ -1,14 +1,14 @@
-// What an artifact at `data` says of its rows: packed.json of write_packed, or bert.json and the manifest of
-// write_bert. CONTRACT.md, section 2.
+// The facts of the rows of an artifact at `data`: packed.json of write_packed, or bert.json and the manifest
+// of write_bert. CONTRACT.md, section 2.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/train/object_files.h"
 
 namespace pipeline {
 
@@ -19,9 +19,6 @@ inline constexpr std::string_view kPairsMaker = "write_bert";
 
 /// The most bytes of a packed.json or of a manifest: a data set of 100,000 shards has 20 MiB.
 inline constexpr std::uint64_t kMostPacked = 256 << 20;
-
-/// Reads a whole object of at most `most` bytes.
-using ReadWhole = std::function<Result<std::string>(const std::string& uri, std::uint64_t most)>;
 
 struct RowFacts {
   std::string_view maker;  // kRowsMaker or kPairsMaker

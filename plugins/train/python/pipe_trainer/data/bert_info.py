@@ -19,7 +19,8 @@ class BertInfo(NamedTuple):
 
 
 def is_of_write_bert(directory):
-    """Returns whether write_bert made what is in a directory. What is in none is for the reader of rows to refuse."""
+    """Returns whether a directory is an artifact of write_bert. If it is none of any stage, the reader of packed rows
+    refuses it."""
     return (directory / BERT).is_file() and not (directory / PACKED).is_file()
 
 

@@ -1,5 +1,5 @@
-"""Masked pairs of sentences of a split (stages/export/bert/bert.md), in the order of training or of evaluation: what
-rows.Rows is for packed rows. There is no index, so a shard is walked once, frame by frame, when its first row is read.
+"""Masked pairs of sentences of a split (stages/export/bert/bert.md), in the order of training or of evaluation, as
+rows.Rows gives packed rows. There is no index, so a shard is walked once, frame by frame, when its first row is read.
 """
 
 import bisect
