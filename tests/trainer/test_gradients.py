@@ -13,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.extend.core import jaxprs_in_params
+from jax.sharding import AbstractDevice, AbstractMesh
 
 from pipe_trainer import config
-from pipe_trainer.model import attention, llama, lm1b, model, norms, primitives
+from pipe_trainer.model import attention, llama, lm1b, model, norms, primitives, sharding
 
 SHAPE = config.Model(layers=2, d=64, heads=4, kv_heads=2, ff=128, vocab=61, seq_len=64, tied=False).complete()
 SEED_SHAPE = dataclasses.replace(SHAPE, family="lm1b", kv_heads=4)
@@ -100,6 +101,24 @@ class Norms(unittest.TestCase):
         ours = temporaries(deep)
         with mock.patch.object(lm1b, "layer_norm", derived_layer_norm):
             self.assertLess(ours, temporaries(deep))
+
+
+class Products(unittest.TestCase):
+    def test_over_rows_they_are_the_derived_ones_whichever_matrix_is_narrower(self):
+        x, d_y = (normal(number, (2, 64, width)) for number, width in enumerate((24, 40)))
+        for one, other in ((x, d_y), (d_y, x), (x[0], d_y[0])):
+            with self.subTest(widths=(one.shape, other.shape)), jax.set_mesh(sharding.make_mesh(config.MeshShape())):
+                given = jax.jit(primitives.over_rows, static_argnums=2)(one, other, jnp.float32)
+                np.testing.assert_allclose(given, one.mT @ other, rtol=1e-5, atol=1e-5)
+
+    def test_a_program_for_a_tpu_has_no_barrier_though_a_cpu_traces_it(self):
+        x, d_y = jnp.ones((64, 24)), jnp.ones((64, 40))
+        device = AbstractDevice(device_kind="TPU v5 lite", num_cores=1, platform="tpu")
+        tpu = AbstractMesh((1,), ("data",), abstract_device=device)
+        for mesh, barriers in ((sharding.make_mesh(config.MeshShape()).abstract_mesh, 1), (tpu, 0)):
+            with jax.sharding.use_abstract_mesh(mesh):
+                traced = jax.make_jaxpr(primitives.over_rows, static_argnums=2)(x, d_y, jnp.float32)
+            self.assertEqual(str(traced).count("optimization_barrier"), barriers)
 
 
 class Lookup(unittest.TestCase):

@@ -13,6 +13,7 @@ from jax import lax, nn
 
 from ..exits import BadJob
 from . import families, kernels
+from .primitives import over_rows
 
 LARGE = -1e30
 WHOLE = 512  # queries whose scores `with_bias` has at once
@@ -119,8 +120,8 @@ def dense_backward(_, kept, d_mixed):
     d_scores = exponentials * (jnp.matmul(share, v.swapaxes(2, 3), preferred_element_type=jnp.float32) - mean)
     d_scores = d_scores.astype(q.dtype)
     d_q = jnp.matmul(d_scores, k) * q.shape[-1] ** -0.5
-    d_k = jnp.matmul(d_scores.swapaxes(2, 3), q)
-    d_v = jnp.matmul(exponentials.astype(v.dtype).swapaxes(2, 3), share)
+    d_k = over_rows(d_scores, q, q.dtype)
+    d_v = over_rows(exponentials.astype(v.dtype), share, v.dtype)
     return heads_last(d_q, length), heads_last(d_k, length), heads_last(d_v, length), None
 
 

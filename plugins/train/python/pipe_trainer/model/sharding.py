@@ -123,6 +123,13 @@ def copies(mesh):
     return NamedSharding(mesh, P())
 
 
+def is_on_cpu():
+    """Whether the program that is being traced is for CPUs. A program for TPUs is traced on a machine with a CPU, too;
+    without a mesh around, no."""
+    device = jax.sharding.get_abstract_mesh().abstract_device
+    return device is not None and device.device_kind == "cpu"
+
+
 def constrain(x, kind):
     """Keeps an activation where the table wants it; without a mesh around, as it is."""
     if jax.sharding.get_abstract_mesh().empty:
