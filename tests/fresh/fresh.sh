@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # fresh.sh [COMMAND...]: runs each command of `./dev help` first on a fresh machine: a root of Debian 12 made by
 # debootstrap, with bash, git and certificates, and the committed state of this clone in /project. `build` and
-# `quickstart` run on Debian 13 as well, and tests/fresh/image.sh on a Debian 12 that is as bare as that of a container.
-# Prints a line for each; the output is in build/log/fresh-SUITE-COMMAND.log;
+# `quickstart` run on Debian 13 as well, and tests/fresh/packages.sh uses each package. Prints a line for each; the output is in build/log/fresh-SUITE-COMMAND.log;
 # exit code 1 if one failed. Long commands get their shortest arguments.
 #
-#   COMMAND            only these; SUITE:COMMAND, such as trixie:build, on this suite; image: the image of workers
+#   COMMAND            only these; SUITE:COMMAND, such as trixie:build, on this suite; packages: each package used
 #   FRESH_ROOT=DIR     location of the roots, some GB each; default: build/fresh
 #   FRESH_MIRROR=URL   mirror of Debian; default: that of debootstrap
 #   FRESH_PREPARE=CMD  runs first, with the path of each new root, for example for a proxy's certificate
@@ -30,7 +29,7 @@ minutes_of() {
     help) echo 1 ;;
     dictionaries | lock-oracle | lock-trainer) echo 20 ;;
     build | lint) echo 60 ;;
-    quickstart | pictures | image) echo 90 ;;
+    quickstart | pictures | package | packages) echo 90 ;;
     *) echo 180 ;;
   esac
 }
@@ -38,7 +37,7 @@ minutes_of() {
 # words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
-    help | build | check | dictionaries | quickstart | pictures | lint | clang | arm64 | oldest | lock-oracle | lock-trainer)
+    help | build | check | dictionaries | quickstart | pictures | lint | clang | package | arm64 | oldest | lock-oracle | lock-trainer)
       echo "./dev $1" ;;
     test | asan) echo "./dev $1 ^house" ;;
     fuzz) echo './dev fuzz 1' ;;
@@ -46,23 +45,17 @@ words_of() {
     tpu-fit) echo './dev tpu-fit 0' ;;
     soak) echo './dev soak 1' ;;
     fresh) echo './dev fresh --list' ;;
-    image) echo 'tests/fresh/image.sh' ;;
+    packages) echo 'tests/fresh/packages.sh' ;;
   esac
 }
 
-# base_of SUITE COMMAND: the root from which that of the command is copied.
-base_of() {
-  if [[ $2 == image ]]; then echo "$1-bare"; else echo "$1"; fi
-}
-
-# make_base BASE: SUITE with git and certificates, SUITE-bare without them.
+# make_base SUITE
 make_base() {
-  local base=$place/$1.base include=(--include=ca-certificates,git,bash)
+  local base=$place/$1.base
   [[ -e $base.made ]] && return
-  [[ $1 != *-bare ]] || include=()
   rm -rf "$base"
   mkdir -p "$place"
-  debootstrap --variant=minbase "${include[@]}" "${1%-bare}" "$base" ${FRESH_MIRROR:+"$FRESH_MIRROR"} &&
+  debootstrap --variant=minbase --include=ca-certificates,git,bash "$1" "$base" ${FRESH_MIRROR:+"$FRESH_MIRROR"} &&
     { [[ -z ${FRESH_PREPARE-} ]] || "$FRESH_PREPARE" "$base"; } && touch "$base.made"
 }
 
@@ -83,13 +76,12 @@ run_in() {
 
 # try_one SUITE COMMAND
 try_one() {
-  local root=$place/$1-$2 log=$logs/fresh-$1-$2.log start=$SECONDS code=0 words base
+  local root=$place/$1-$2 log=$logs/fresh-$1-$2.log start=$SECONDS code=0 words
   read -ra words <<<"$(words_of "$2")"
-  base=$(base_of "$1" "$2")
   printf '%-10s %-34s ' "$1" "${words[*]}"
   rm -rf "$root"
   {
-    make_base "$base" && cp -a --reflink=auto "$place/$base.base" "$root" &&
+    make_base "$1" && cp -a --reflink=auto "$place/$1.base" "$root" &&
       timeout -k 30 "$(minutes_of "$2")m" bash -c 'run_in "$@"' _ "$root" "${words[@]}"
   } >"$log" 2>&1 </dev/null || code=$?
   if ((code)); then
@@ -108,7 +100,7 @@ for command in "${commands[@]}"; do
   [[ -n $(words_of "$command") ]] || fail "./dev help has a command \"$command\" that this script does not know"
   tries+=("bookworm:$command")
 done
-tries+=(trixie:build trixie:quickstart bookworm:image)
+tries+=(trixie:build trixie:quickstart bookworm:packages)
 if [[ ${1-} == --list ]]; then
   printf '%s\n' "${tries[@]}"
   exit

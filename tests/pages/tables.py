@@ -7,7 +7,7 @@ import re
 # the others belong to other people, or make the places of a page, which the test makes itself.
 PROGRAMS_OF_OTHERS = {
     "./dev": "the project's own tool: CI and `./dev fresh` run it",
-    "cmake": "builds and installs the program: cli.installed",
+    "cmake": "builds and installs the program: packaging.packages",
     "build/dev/bin/tests_dag": "a suite of the project's tests",
     "git": "clones a repository",
     "cd": "the test has a directory for each page",
@@ -16,7 +16,7 @@ PROGRAMS_OF_OTHERS = {
     "python3": "makes an environment",
     "/opt/ray/bin/pip": "installs Ray: `./dev soak submit`",
     "/opt/ray/bin/ray": "Ray: `./dev soak submit`",
-    "podman": "makes an image: `./dev fresh image` runs its script",
+    "skopeo": "copies an image to a registry: `./dev fresh packages` unpacks the image and runs it",
     "gcloud": "Google Cloud; the test starts the workers of the job instead",
     "kubectl": "Kubernetes; the test starts the workers of the job instead",
 }

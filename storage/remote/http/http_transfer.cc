@@ -351,9 +351,13 @@ class Handle final : public HttpTransfer {
         return Fail(Code::kInvalidArgument, "the server does not answer in HTTP; check host and port");
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
-        return Fail(
-            Code::kInvalidArgument, "the server's certificate does not hold: ", reason,
-            "; check the address, the clock and the package ca-certificates; SSL_CERT_FILE names others");
+        if (limits_.ca_file.empty() &&
+            (code == CURLE_SSL_CACERT_BADFILE || curl_version_info(CURLVERSION_NOW)->cainfo == nullptr))
+          return Fail(
+              Code::kFailedPrecondition, "this machine has no certificates of authorities, by which it ",
+              "could know a server; install ca-certificates, or name a file of them in SSL_CERT_FILE");
+        return Fail(Code::kInvalidArgument, "the server's certificate does not hold: ", reason,
+                    "; check the address, the clock and ca-certificates; SSL_CERT_FILE names others");
       // For these errors curl's message contains no URL, header or body.
       case CURLE_COULDNT_RESOLVE_HOST:
         return Fail(Code::kUnavailable, reason).With(std::make_shared<NoAddress>());

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# libraries.sh DIR: makes in DIR the libraries that the folder does not take from Debian 12 as they are (README.md): the
+# newest liblzma and libzstd, a libcurl and a libarchive with what `pipe` calls alone, and a libstdc++ for GLIBC_2.34.
+# The sources are those of Debian 13, with Debian's patches; apt checks their signatures. If DIR is there already and was
+# made from the same files: nothing happens. On Debian 12.
+set -euo pipefail
+to=$(realpath -m "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source private_apt.sh
+
+export LC_ALL=C.UTF-8
+made_from=$(sha256sum libraries.sh private_apt.sh runtime/*)
+[[ -f $to/made-from && $(<"$to/made-from") == "$made_from" ]] && exit
+rm -rf "$to" "$to.sources"
+mkdir -p "$to/share"
+
+private_apt "$to.apt" "$(dpkg --print-architecture)" trixie
+apt-get update
+mkdir "$to.sources"
+
+# fetch PACKAGE: unpacks its source. A mirror may list a newer version than it has; then the one before counts.
+fetch() {
+  local version versions
+  mapfile -t versions < <(apt-cache showsrc "$1" | sed -n 's/^Version: //p' | sort -Vru)
+  for version in "${versions[@]}"; do
+    apt-get source --download-only "$1=$version" || continue
+    dpkg-source --no-check -x "$1_${version#*:}.dsc" "$1"
+    return
+  done
+  printf 'libraries.sh: no source of %s can be fetched\n' "$1" >&2
+  return 1
+}
+
+# build PACKAGE CMAKE_FOLDER OPTION...: its static library, below DIR, and its licence.
+build() {
+  local package=$1 folder=$2 source=$to.sources/$1
+  shift 2
+  (cd "$to.sources" && fetch "$package")
+  cmake -S "$source/$folder" -B "$source/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$to" \
+    -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$to" -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+    -DCMAKE_C_FLAGS="-ffile-prefix-map=$to.sources=." "$@"
+  cmake --build "$source/build" --target install
+  mkdir -p "$to/share/doc/$package"
+  cp "$source/debian/copyright" "$to/share/doc/$package/"
+  dpkg-parsechangelog -l "$source/debian/changelog" -S Version >"$to/share/doc/$package/version"
+}
+
+build xz-utils . -DXZ_TOOL_XZ=OFF -DXZ_TOOL_XZDEC=OFF -DXZ_TOOL_LZMADEC=OFF -DXZ_TOOL_LZMAINFO=OFF -DXZ_TOOL_SCRIPTS=OFF \
+  -DXZ_NLS=OFF -DXZ_DOC=OFF
+build libzstd build/cmake -DZSTD_BUILD_PROGRAMS=OFF -DZSTD_BUILD_SHARED=OFF -DZSTD_BUILD_TESTS=OFF
+build curl . -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DBUILD_CURL_EXE=OFF -DBUILD_STATIC_LIBS=ON -DENABLE_CURL_MANUAL=OFF \
+  -DBUILD_LIBCURL_DOCS=OFF -DBUILD_MISC_DOCS=OFF -DBUILD_TESTING=OFF -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none \
+  -DCURL_ZLIB=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_USE_LIBPSL=OFF \
+  -DCURL_USE_LIBSSH2=OFF -DCURL_DISABLE_NTLM=ON
+build libarchive . -DENABLE_TEST=OFF -DENABLE_TAR=OFF -DENABLE_CPIO=OFF -DENABLE_CAT=OFF -DENABLE_UNZIP=OFF \
+  -DENABLE_NETTLE=OFF -DENABLE_LIBXML2=OFF -DENABLE_EXPAT=OFF -DENABLE_ACL=OFF -DENABLE_XATTR=OFF -DENABLE_LZ4=OFF \
+  -DENABLE_LIBB2=OFF -DENABLE_OPENSSL=ON -DENABLE_PCREPOSIX=OFF -DENABLE_PCRE2POSIX=OFF
+
+# Debian has the objects of its libstdc++, and the names and versions that it exports, for such uses. Under a name of its
+# own it lies beside that of the system in one process: Python loads our libraries, and others with the system's. One
+# function of libstdc++ 12 gets the older of its two versions (folder.py).
+runtime=libstdc++-text2lm.so.6
+wait=_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+gcc -O2 -fPIC -c runtime/arc4random.c -o "$to.sources/arc4random.o"
+objects=$(g++ -print-file-name=libstdc++_pic.a)
+sed "/ $wait;/d; s/^ *_ZNSt18condition_variable10notify_oneEv;/&\n    $wait;/" "${objects%.a}.map" >"$to.sources/names.map"
+g++ -shared -nodefaultlibs -Wl,-soname,$runtime -Wl,-z,relro -Wl,-O1 -Wl,--hash-style=gnu -Wl,--build-id=none \
+  -Wl,--version-script="$to.sources/names.map" -o "$to/lib/$runtime" "$to.sources/arc4random.o" \
+  -Wl,--whole-archive "$objects" -Wl,--no-whole-archive -lm -lc -lgcc_s -lgcc
+strip --strip-unneeded "$to/lib/$runtime"
+
+rm -rf "$to.sources" "$to.apt"
+printf '%s\n' "$made_from" >"$to/made-from"

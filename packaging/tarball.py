@@ -1,0 +1,38 @@
+"""Packs a folder of folder.py: FOLDER.tar.gz, with the folder's name in front of each path.
+
+Same folder and SOURCE_DATE_EPOCH, same bytes: names are in order; owners, times and the umask of a machine are left
+out.
+"""
+
+import gzip
+import os
+import tarfile
+import time
+
+
+def epoch():
+    """The time of all files in a package."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+
+def add_tree(tar, root, name):
+    """Adds root and all below it as `name`."""
+
+    def plain(entry):
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = ""
+        entry.mtime = epoch()
+        entry.mode = 0o755 if entry.isdir() or entry.mode & 0o111 else 0o644
+        return entry
+
+    tar.add(root, name, recursive=False, filter=plain)
+    for path in sorted(root.rglob("*")):
+        tar.add(path, f"{name}/{path.relative_to(root)}", recursive=False, filter=plain)
+
+
+def pack(root):
+    path = root.with_name(root.name + ".tar.gz")
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        add_tree(tar, root, root.name)
+    return path

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Makes the packages and uses each where no compiler and no git is: the tarball and the wheel on a Debian 12 and on a Debian
+# 13, from text to a verified data set; and the image in a root of its own, where the command of its Containerfile adds a
+# dictionary and a trainer's environment, and a worker makes a data set and a tokenizer by the command of a job of
+# Kubernetes. `./dev fresh packages` does this on a fresh Debian 12. As root.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+./dev package
+packages=$PWD/build/packages
+roots=$(mktemp -d)
+trap 'rm -rf "$roots"' EXIT
+
+# in_root ROOT COMMAND: by bash in /work of this root, with the network and the certificates of this machine.
+in_root() {
+  mkdir -p "$1/work" "$1/etc/ssl/certs"
+  cp /etc/resolv.conf "$1/etc/"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
+  [[ ! -f /etc/pip.conf ]] || cp /etc/pip.conf "$1/etc/"
+  # shellcheck disable=SC2016
+  root=$1 unshare --mount --propagation private --kill-child --fork bash -c '
+    for m in proc sys dev; do mount --rbind "/$m" "$root/$m"; done
+    mapfile -t kept < <(env | grep -iE "^(https?_proxy|no_proxy|ssl_cert_file|pip_[a-z_]*)=")
+    exec env -i HOME=/nowhere PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
+      chroot "$root" bash -euo pipefail -c "cd /work && $1"' _ "$2"
+}
+
+make_text() {
+  mkdir -p "$1/work"
+  local number
+  for number in {1..2000}; do printf '%d匹の猫が鳴く。\n犬も鳴く。\n\n' "$number"; done >"$1/work/text.txt"
+}
+
+# From text to a verified data set, by the program in PIPE with its own pipeline.
+use='share=$(realpath "$(dirname "$(realpath "$PIPE")")/../share") && ! command -v g++ && ! command -v git &&
+  "$PIPE" run "$share/pipe/pipelines/quickstart.yaml" --set corpus=text.txt --set out=out --until text &&
+  "$PIPE" verify out/quickstart_ja/1.0.0'
+
+for suite in bookworm trixie; do
+  root=$roots/$suite
+  debootstrap --variant=minbase --include=ca-certificates,python3-venv $suite "$root" ${FRESH_MIRROR:+"$FRESH_MIRROR"} >/dev/null
+  make_text "$root"
+  cp "$packages"/*.tar.gz "$packages"/*.whl "$root/work/"
+  began=$SECONDS
+  in_root "$root" "tar xf text2lm-*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use"
+  printf '%s: tarball, %d s\n' $suite $((SECONDS - began))
+  began=$SECONDS
+  in_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
+    PIPE=\$(venv/bin/python -c 'import text2lm; print(text2lm.PROGRAM)') && venv/bin/text2lm --version && $use"
+  printf '%s: wheel, %d s\n' $suite $((SECONDS - began))
+done
+
+image=$roots/image
+python3 tests/packaging/unpack_image.py "$packages"/*.oci.tar "$image"
+make_text "$image"
+began=$SECONDS
+in_root "$image" "PIPE=/usr/local/bin/pipe && $use"
+printf 'image: %d s\n' $((SECONDS - began))
+du -sh "$image"
+# The command of the Containerfile, with a shell of the image as an engine would start it.
+command=$(sed -n '/^RUN /,$p' cli/submit/image/Containerfile | sed 's/^RUN //; s/\\$//')
+in_root "$image" "export PACKAGES=mecab-ipadic-utf8 TRAINER=cpu; $command"
+du -sh "$image"
+mapfile -t words < <(sed -nE '/^ *command:$/,/^ *resources:$/s|^ *- "(.*)"$|\1|p' tests/golden/submit/kubernetes-least.yaml)
+words=("${words[@]/#gs:*//work/plan}")
+cat >"$image/work/pipeline.yaml" <<'END'
+pipe: 1
+name: image
+stages:
+  source: { type: download, url: text.txt }
+  lines: { type: decompress, input: source, partition: 16KiB }
+  clean: { type: normalize, input: lines, form: nfkc }
+  docs: { type: split, input: clean, splits: { train: rest, validation: 0.1 } }
+  text: { type: write_tfds, input: docs, name: cats, version: 1.0.0, shards: 2, out: made }
+  tokenizer: { type: train_tokenizer, input: docs, vocab_size: 290, out: made/tokenizer }
+END
+mkdir -p "$image/scratch"
+in_root "$image" "pipe plan pipeline.yaml -o plan && $(printf '%q ' "${words[@]}") &&
+  pipe verify made/cats/1.0.0 made/tokenizer && pipe plugins && pipe trainer check --dir /usr/local/lib/pipe/trainer"
+printf 'image: a worker and a trainer\n'

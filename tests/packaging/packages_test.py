@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The packages of a build hold what they promise: the folder runs where it was unpacked, with its own libraries and from
+any place; a wheel of it is installed, used and taken away by pip; same folder, same bytes.
+
+    packages_test.py BUILD
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "packaging"))
+import elf  # noqa: E402
+import folder  # noqa: E402
+import package  # noqa: E402
+import tarball  # noqa: E402
+import wheel  # noqa: E402
+
+BUILD = None
+WANTED = ("bin/pipe", "bin/text2lm", "lib/pipe/plugins/pipe_train.so", "lib/pipe/libicudata.so.72",
+          "lib/pipe/plugins/train/pipe_trainer/__main__.py", "lib/pipe/plugins/train/requirements-cpu.txt",
+          "share/pipe/pipelines/quickstart.yaml", "share/pipe/dictionaries.txt", "share/doc/pipe/README.md",
+          "share/doc/pipe/stages/README.md", "share/doc/pipe/LICENSE", "share/doc/pipe/parts.txt",
+          "share/doc/pipe/licences/nlohmann-json3-dev")
+
+
+def run(*words, cwd, code=0, **env):
+    """The output of a command that ends with `code`. Nothing of this machine's environment reaches it."""
+    told = subprocess.run([str(word) for word in words], cwd=cwd, env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **env},
+                          capture_output=True, text=True, check=False)
+    if told.returncode != code:
+        raise AssertionError(f"{words}: {told.returncode} instead of {code}\n{told.stdout}{told.stderr}")
+    return told.stdout + told.stderr
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.out = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.out)
+        told = run(sys.executable, ROOT / "packaging/package.py", BUILD, cls.out, cwd=cls.out, SOURCE_DATE_EPOCH="1700000000")
+        cls.tarball, cls.wheel = (cls.out / line.split("  ")[0] for line in told.splitlines())
+
+    def uses(self, pipe, root, **env):
+        """A person's text goes through the program at `pipe` to a verified data set."""
+        (root / "text.txt").write_text("".join(f"{number}匹の猫が鳴く。\n犬も鳴く。\n\n" for number in range(200)),
+                                       encoding="utf-8")
+        share = re.search(r"^train .* (/.+)/lib/pipe/plugins", run(pipe, "plugins", cwd=root, **env), re.M)[1] + "/share/pipe"
+        settings = ("--set", "corpus=text.txt", "--set", "out=out")
+        self.assertIn("quickstart.yaml", run(pipe, "validate", f"{share}/pipelines/quickstart.yaml", *settings, cwd=root, **env))
+        run(pipe, "run", f"{share}/pipelines/quickstart.yaml", *settings, "--until", "text", cwd=root, **env)
+        self.assertIn("good", run(pipe, "verify", "out/quickstart_ja/1.0.0", cwd=root, **env))
+        self.assertIn("pipe trainer setup", run(pipe, "trainer", "check", "--dir", "absent", cwd=root, code=2, **env))
+
+    def test_the_folder_runs_from_any_place_with_its_own_libraries(self):
+        place = self.out / "場所 of mine"
+        work = place / "work"
+        work.mkdir(parents=True)
+        run("tar", "xf", self.tarball, cwd=place)
+        first = next(path for path in place.iterdir() if path != work)
+        moved = place / "moved"
+        first.rename(moved)
+        for name in WANTED:
+            self.assertTrue((moved / name).is_file(), name)
+        lines = run(moved / "bin/text2lm", "--version", cwd=work).splitlines()
+        self.assertEqual([line.split()[0] for line in lines[:3]], ["pipe", "commit", "plugin"])
+        # A library of another program's does not come between.
+        other = place / "other"
+        other.mkdir()
+        (other / "libyaml-cpp.so.0.7").write_bytes(b"no library")
+        self.uses(moved / "bin/pipe", work, LD_LIBRARY_PATH=str(other))
+        for program in ("bin/pipe", "lib/pipe/plugins/pipe_train.so", "lib/pipe/plugins/train/libpipe_pieces.so"):
+            found = re.findall(r"(\S+) => (.+?) \(0x", run("ldd", moved / program, cwd=work))
+            self.assertGreater(len(found), 3)
+            for name, path in found:
+                inside = Path(os.path.realpath(path)).is_relative_to(moved)
+                self.assertEqual(inside, name not in folder.OF_THE_SYSTEM, f"{program}: {path}")
+
+    def test_pip_installs_the_wheel_and_takes_it_away(self):
+        place = self.out / "環境 of mine"
+        work = self.out / "work"
+        work.mkdir()
+        run(sys.executable, "-m", "venv", place, cwd=work)
+        before = sorted(place.rglob("*"))
+        pip = (place / "bin/python", "-m", "pip", "--disable-pip-version-check")
+        run(*pip, "install", "--no-index", self.wheel, cwd=work)
+        self.assertEqual(run(place / "bin/text2lm", "--version", cwd=work), run(place / "bin/pipe", "--version", cwd=work))
+        self.assertEqual(run(place / "bin/python", "-m", "text2lm", "--version", cwd=work),
+                         run(place / "bin/pipe", "--version", cwd=work))
+        self.assertIn("there is no command", run(place / "bin/pipe", "no-such-command", cwd=work, code=2))
+        self.uses(place / "bin/pipe", work)
+        run(*pip, "uninstall", "--yes", "text2lm", cwd=work)
+        self.assertEqual(sorted(place.rglob("*")), before)
+
+    def test_each_part_has_a_licence_and_a_version(self):
+        with zipfile.ZipFile(self.wheel) as file:
+            names = set(file.namelist())
+            parts = file.read("text2lm/share/doc/pipe/parts.txt").decode().splitlines()[1:]
+            info = next(name.split("/")[0] for name in names if ".dist-info/" in name)
+            text = file.read(f"{info}/METADATA").decode()
+        self.assertGreater(len(parts), 10)
+        for package_, version in map(str.split, parts):
+            self.assertIn(f"text2lm/share/doc/pipe/licences/{package_}", names)
+            self.assertIn(f"{info}/licenses/licences/{package_}", names)
+            self.assertIn(f"License-File: licences/{package_}\n", text)
+            self.assertTrue(version)
+
+    def test_a_symbol_that_is_newer_than_the_oldest_system_is_found(self):
+        root = next(path for path in self.out.iterdir() if path.name.startswith("text2lm") and path.is_dir())
+        self.assertEqual(list(package.newer(root, dict.fromkeys(package.OLDEST, (9,)))), [])
+        found = list(package.newer(root, {**package.OLDEST, "GLIBC": (2, 2)}))
+        self.assertTrue(any(line.startswith("bin/pipe needs GLIBC_2.") for line in found), found)
+
+
+class SameBytes(unittest.TestCase):
+    def test_packages_of_one_folder_are_equal_whenever_and_wherever_they_are_made(self):
+        digests = set()
+        for umask, now in ((0o022, 1.6e9), (0o077, 1.7e9)):
+            with tempfile.TemporaryDirectory() as directory, mock.patch("time.time", lambda now=now: now), \
+                    mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="1700000000"):
+                before = os.umask(umask)
+                try:
+                    root = Path(directory) / "text2lm-1"
+                    folder.copy(Path(shutil.which("true")), root / "bin/pipe", 0o755)
+                    folder.copy(ROOT / "LICENSE", root / "share/doc/pipe/LICENSE")
+                    folder.copy(ROOT / "LICENSE", root / "share/doc/pipe/licences/one")
+                    for path in root.rglob("*"):
+                        os.utime(path, (now, now))
+                    made = tarball.pack(root), wheel.make(root, "1", Path(directory))
+                finally:
+                    os.umask(before)
+                digests.add(tuple(path.read_bytes() for path in made))
+        self.assertEqual(len(digests), 1)
+
+    def test_a_needed_version_is_replaced_by_another_that_the_file_names(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = Path(directory) / "program"
+            folder.copy(Path(shutil.which("true")), program, 0o755)
+            numbers = elf.versions(program)["GLIBC"]
+            old, new = ("GLIBC_" + ".".join(map(str, number)) for number in (min(numbers), max(numbers)))
+            symbols = elf.symbols_of_version(program, old)
+            self.assertTrue(symbols)
+            self.assertFalse(symbols & elf.symbols_of_version(program, new))
+            elf.replace_version(program, old, new)
+            self.assertEqual(elf.symbols_of_version(program, old), set())
+            self.assertLess(symbols, elf.symbols_of_version(program, new))
+
+    def test_the_tag_of_a_wheel_is_the_newest_glibc_that_it_needs(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            folder.copy(Path(shutil.which("true")), root / "bin/pipe", 0o755)
+            newest = max(elf.versions(root / "bin/pipe")["GLIBC"])
+            self.assertEqual(wheel.tag(root), f"py3-none-manylinux_{newest[0]}_{newest[1]}_{elf.machine(root / 'bin/pipe')}")
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
