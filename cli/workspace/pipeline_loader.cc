@@ -45,7 +45,9 @@ bool FitsMachine(const std::string& file, LoadPurpose purpose, const PipelineSpe
 
 std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
                                              std::string* text, const std::string& last) {
-  Result<std::string> read = ReadTypedFile(options.file);
+  const std::string found = FindPipelineFile(options.file);
+  if (found != options.file) LogInfo(StrCat(options.file, " is the one of the program: ", found));
+  Result<std::string> read = ReadTypedFile(found);
   if (!read.ok()) {
     LogError(read.status().message());
     return nullptr;
@@ -58,7 +60,7 @@ LoadedPipeline::LoadedPipeline(Registry types) : registry(std::move(types)) {}
 LoadedPipeline::~LoadedPipeline() = default;
 
 std::string NameOfPipeline(const std::string& file) {
-  const Result<std::string> text = ReadTypedFile(file);
+  const Result<std::string> text = ReadTypedFile(FindPipelineFile(file));
   if (!text.ok()) return {};
   const ParsedYaml yaml = ParseYaml(*text);
   const YamlNode* const name = yaml.root ? yaml.root->Find("name") : nullptr;

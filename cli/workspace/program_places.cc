@@ -8,6 +8,14 @@
 
 namespace pipeline {
 
+namespace {
+
+std::string BesideProgram(const std::filesystem::path& program, const std::string& location) {
+  return (program.parent_path() / location).lexically_normal().string();
+}
+
+}  // namespace
+
 std::string ProgramPath() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).string();
@@ -31,8 +39,18 @@ DictionaryPlaces FindDictionaryPlaces() {
   // In this order: unpacked beside the program; installed below the same prefix; built in
   // CLONE/build/PRESET/bin.
   for (const char* location : {"dictionaries", "../share/pipe/dictionaries", "../../../.dictionaries"})
-    locations.push_back((program.parent_path() / location).lexically_normal().string());
+    locations.push_back(BesideProgram(program, location));
   return locations;
+}
+
+std::string FindPipelineFile(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path program = ProgramPath();
+  if (!file.starts_with("pipelines/") || program.empty() || std::filesystem::exists(file, error)) return file;
+  for (const char* location : {"../share/pipe/", "../../../"})
+    if (std::string own = BesideProgram(program, location + file); std::filesystem::exists(own, error))
+      return own;
+  return file;
 }
 
 }  // namespace pipeline

@@ -18,4 +18,8 @@ std::vector<std::string> DirectoriesNamedBy(const char* variable);
 /// PIPE_DICTIONARIES, then those beside the program: stages/lines/segment_words.md, 1.
 DictionaryPlaces FindDictionaryPlaces();
 
+/// The place of a pipeline file as a person types it: `file` itself, or, where nothing is there, the
+/// program's own file of this name: pipelines/NAME.yaml of the prefix or of the clone that the program is in.
+std::string FindPipelineFile(const std::string& file);
+
 }  // namespace pipeline

@@ -32,8 +32,8 @@ make_text() {
 }
 
 # From text to a verified data set, by the program in PIPE with its own pipeline.
-use='share=$(realpath "$(dirname "$(realpath "$PIPE")")/../share") && ! command -v g++ && ! command -v git &&
-  "$PIPE" run "$share/pipe/pipelines/quickstart.yaml" --set corpus=text.txt --set out=out --until text &&
+use='! command -v g++ && ! command -v git &&
+  "$PIPE" run pipelines/quickstart.yaml --set corpus=text.txt --set out=out --until text &&
   "$PIPE" verify out/quickstart_ja/1.0.0'
 
 for suite in bookworm trixie; do
@@ -46,7 +46,7 @@ for suite in bookworm trixie; do
   printf '%s: tarball, %d s\n' $suite $((SECONDS - began))
   began=$SECONDS
   in_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
-    PIPE=\$(venv/bin/python -c 'import text2lm; print(text2lm.PROGRAM)') && venv/bin/text2lm --version && $use"
+    PIPE=venv/bin/pipe && venv/bin/text2lm --version && $use"
   printf '%s: wheel, %d s\n' $suite $((SECONDS - began))
 done
 

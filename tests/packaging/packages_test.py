@@ -53,11 +53,15 @@ class Packages(unittest.TestCase):
         """A person's text goes through the program at `pipe` to a verified data set."""
         (root / "text.txt").write_text("".join(f"{number}匹の猫が鳴く。\n犬も鳴く。\n\n" for number in range(200)),
                                        encoding="utf-8")
-        share = re.search(r"^train .* (/.+)/lib/pipe/plugins", run(pipe, "plugins", cwd=root, **env), re.M)[1] + "/share/pipe"
-        settings = ("--set", "corpus=text.txt", "--set", "out=out")
-        self.assertIn("quickstart.yaml", run(pipe, "validate", f"{share}/pipelines/quickstart.yaml", *settings, cwd=root, **env))
-        run(pipe, "run", f"{share}/pipelines/quickstart.yaml", *settings, "--until", "text", cwd=root, **env)
+        self.assertIn("lib/pipe/plugins/pipe_train.so", run(pipe, "plugins", cwd=root, **env))
+        words = ("pipelines/quickstart.yaml", "--set", "corpus=text.txt", "--set", "out=out")
+        self.assertIn("share/pipe/pipelines/quickstart.yaml", run(pipe, "validate", *words, cwd=root, **env))
+        run(pipe, "run", *words, "--until", "text", cwd=root, **env)
+        self.assertIn("done", run(pipe, "status", *words, cwd=root, **env))
         self.assertIn("good", run(pipe, "verify", "out/quickstart_ja/1.0.0", cwd=root, **env))
+        (root / "pipelines").mkdir()
+        (root / "pipelines/quickstart.yaml").write_text("pipe: 1\nname: mine\n")
+        self.assertIn("stages", run(pipe, "validate", *words, cwd=root, code=2, **env))
         self.assertIn("pipe trainer setup", run(pipe, "trainer", "check", "--dir", "absent", cwd=root, code=2, **env))
 
     def test_the_folder_runs_from_any_place_with_its_own_libraries(self):
@@ -99,6 +103,23 @@ class Packages(unittest.TestCase):
         self.uses(place / "bin/pipe", work)
         run(*pip, "uninstall", "--yes", "text2lm", cwd=work)
         self.assertEqual(sorted(place.rglob("*")), before)
+
+    def test_the_lines_of_readme_install_what_was_built(self):
+        page = (ROOT / "README.md").read_text(encoding="utf-8")
+        blocks = [block for block in re.findall(r"^```\n(.*?)^```", page, re.M | re.S) if "text2lm" in block]
+        version = package.version_of(BUILD)
+        self.assertIn(f"pip install ./text2lm-{version}-py3-none-manylinux_2_34_x86_64.whl\n", blocks[0])
+        self.assertIn(f"tar xf text2lm-{version}-linux-x86_64.tar.gz\n", blocks[1])
+        work = self.out / "readme"
+        work.mkdir()
+        # This build may need a newer glibc than the packages for others; its tag says so.
+        shutil.copy(self.wheel, work / re.search(r"text2lm-.*whl", blocks[0])[0])
+        shutil.copy(self.tarball, work)
+        run(sys.executable, "-m", "venv", "venv", cwd=work)
+        for block in blocks:
+            (work / "block.sh").write_text(block, encoding="utf-8")
+            told = run("bash", "-e", "block.sh", cwd=work, PATH=f"{work}/venv/bin:/usr/bin:/bin", PIP_NO_INDEX="1")
+            self.assertIn(f"pipe {version}\n", told)
 
     def test_each_part_has_a_licence_and_a_version(self):
         with zipfile.ZipFile(self.wheel) as file:

@@ -10,6 +10,8 @@ PROGRAMS_OF_OTHERS = {
     "cmake": "builds and installs the program: packaging.packages",
     "build/dev/bin/tests_dag": "a suite of the project's tests",
     "git": "clones a repository",
+    "pip": "installs the wheel: packaging.packages runs README's lines",
+    "tar": "unpacks the folder: packaging.packages runs README's lines",
     "cd": "the test has a directory for each page",
     "export": "the test has the program in its PATH",
     "sleep": "a loop around another program",

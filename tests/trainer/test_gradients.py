@@ -152,7 +152,8 @@ class Lookup(unittest.TestCase):
         self.assertGreater(max(off(derived[one], right[one]) for one in (5, 6, 7)), 0.01)
 
     def test_in_float32_it_is_the_derived_one_bit_for_bit(self):
-        table, ids, d_rows = normal(0, (61, 32)), jax.random.randint(jax.random.key(1), (8, 64), 0, 9), normal(2, (8, 64, 32))
+        table, d_rows = normal(0, (61, 32)), normal(2, (8, 64, 32))
+        ids = jax.random.randint(jax.random.key(1), (8, 64), 0, 9)
 
         def gradient(function):
             return jax.jit(lambda table: jax.vjp(function, table)[1](d_rows)[0])(table)
