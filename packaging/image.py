@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from elf import machine
-from tarball import add_tree, epoch
+from tarball import add_tree, epoch, tell
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Below BASE: lists, logs and caches, and what debootstrap copied of its machine.
@@ -111,4 +111,4 @@ def make(base, folder, name):
 if __name__ == "__main__":
     made = make(Path(sys.argv[1]), Path(sys.argv[2]), "text2lm")
     os.chmod(made, 0o644)
-    print(f"{made}  {made.stat().st_size:,} bytes  sha256 {hashlib.sha256(made.read_bytes()).hexdigest()}")
+    tell(made)

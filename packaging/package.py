@@ -8,7 +8,6 @@ an error if a file needs a symbol that is newer than OLDEST. Same build and SOUR
 """
 
 import argparse
-import hashlib
 import re
 import sys
 from pathlib import Path
@@ -48,9 +47,8 @@ def main():
     folder.make(options.build, root, options.libraries)
     if options.libraries and (findings := list(newer(root, OLDEST))):
         sys.exit("package.py: " + "; ".join(findings))
-    for path in tarball.pack(root), wheel.make(root, version, options.out):
-        data = path.read_bytes()
-        print(f"{path}  {len(data):,} bytes  sha256 {hashlib.sha256(data).hexdigest()}")
+    tarball.tell(tarball.pack(root, options.out / f"{root.name}.tar.gz", root.name))
+    tarball.tell(wheel.make(root, version, options.out))
 
 
 if __name__ == "__main__":

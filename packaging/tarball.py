@@ -1,10 +1,11 @@
-"""Packs a folder of folder.py: FOLDER.tar.gz, with the folder's name in front of each path.
+"""Packs a folder as a tarball.
 
 Same folder and SOURCE_DATE_EPOCH, same bytes: names are in order; owners, times and the umask of a machine are left
 out.
 """
 
 import gzip
+import hashlib
 import os
 import tarfile
 import time
@@ -30,9 +31,15 @@ def add_tree(tar, root, name):
         tar.add(path, f"{name}/{path.relative_to(root)}", recursive=False, filter=plain)
 
 
-def pack(root):
-    path = root.with_name(root.name + ".tar.gz")
+def pack(root, path, name):
+    """Packs root as `name` into path, and returns path."""
     with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed, \
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        add_tree(tar, root, root.name)
+        add_tree(tar, root, name)
     return path
+
+
+def tell(path):
+    """Prints a line about a package that was made."""
+    data = path.read_bytes()
+    print(f"{path}  {len(data):,} bytes  sha256 {hashlib.sha256(data).hexdigest()}")

@@ -1,14 +1,14 @@
-"""Makes a wheel of a folder of folder.py.
-
-The wheel has the folder as the package text2lm, and two commands that become its program. Its tag is that of the newest
-glibc whose functions a file of the folder calls. Same folder and SOURCE_DATE_EPOCH, same bytes. Format:
-packaging.python.org, "Binary distribution format", "Recording installed projects", "Entry points".
+"""Makes wheels. That of a folder of folder.py has the folder as the package text2lm, and two commands that become its
+program. Its tag is that of the newest glibc whose functions a file of the folder calls. Same folder and
+SOURCE_DATE_EPOCH, same bytes. Format: packaging.python.org, "Binary distribution format", "Recording installed projects",
+"Entry points".
 """
 
 import base64
 import hashlib
 import time
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from elf import is_elf, machine, versions
@@ -21,15 +21,25 @@ def tag(root):
     return f"py3-none-manylinux_{newest[0]}_{newest[1]}_{machine(root / 'bin/pipe')}"
 
 
-def metadata(version, licences):
-    summary = "From raw web text to a trained language model, above all in Japanese and Korean"
-    lines = ["Metadata-Version: 2.4", f"Name: {NAME}", f"Version: {version}", f"Summary: {summary}",
-             "Requires-Python: >=3.9", "License-Expression: Apache-2.0",
-             *(f"License-File: {name}" for name in licences),
-             "Keywords: corpus,tokenizer,pretraining,japanese,korean,tpu,tfrecord",
-             "Classifier: Operating System :: POSIX :: Linux", "Classifier: Environment :: Console",
-             "Description-Content-Type: text/markdown", ""]
-    return "\n".join(lines) + "\n" + (HERE / "description.md").read_text(encoding="utf-8")
+@dataclass
+class About:
+    """What a wheel says of itself. `licences`: files that go with it, by name."""
+    name: str
+    version: str
+    tag: str
+    summary: str
+    licence: str  # SPDX
+    keywords: str
+    text: str  # Markdown
+    licences: dict
+
+    def metadata(self):
+        lines = ["Metadata-Version: 2.4", f"Name: {self.name}", f"Version: {self.version}", f"Summary: {self.summary}",
+                 "Requires-Python: >=3.9", f"License-Expression: {self.licence}",
+                 *(f"License-File: {name}" for name in self.licences), f"Keywords: {self.keywords}",
+                 "Classifier: Operating System :: POSIX :: Linux", "Classifier: Environment :: Console",
+                 "Description-Content-Type: text/markdown", ""]
+        return "\n".join(lines) + "\n" + self.text
 
 
 class Wheel:
@@ -51,24 +61,39 @@ class Wheel:
         self.zip.close()
 
 
-def make(root, version, out):
-    tags = tag(root)
-    path, info = out / f"{NAME}-{version}-{tags}.whl", f"{NAME}-{version}.dist-info"
+def pack(root, about, out, commands=None):
+    """The wheel of all files below root, as the package of this name. `commands`: {name: what it calls}, of more Python."""
+    file_name = about.name.replace("-", "_")
+    path, info = out / f"{file_name}-{about.version}-{about.tag}.whl", f"{file_name}-{about.version}.dist-info"
     wheel = Wheel(path)
-    for name in ("__init__.py", "__main__.py"):
-        wheel.add(f"{NAME}/{name}", (HERE / "python" / name).read_bytes())
+    if commands:
+        for name in ("__init__.py", "__main__.py"):
+            wheel.add(f"{file_name}/{name}", (HERE / "python" / name).read_bytes())
+    else:  # pip takes away the directory of a package with this file
+        wheel.add(f"{file_name}/__init__.py", f'"""{about.summary}."""\n'.encode())
     for file in sorted(root.rglob("*")):
         if file.is_file() and not file.is_symlink():  # a wheel has no links: the second command is an entry point
             mode = 0o755 if file.stat().st_mode & 0o111 else 0o644
-            wheel.add(f"{NAME}/{file.relative_to(root)}", file.read_bytes(), mode)
-    licences = sorted(path for path in (root / "share/doc/pipe/licences").iterdir())
-    names = ["LICENSE", *(f"licences/{path.name}" for path in licences)]
-    wheel.add(f"{info}/METADATA", metadata(version, names).encode())
-    wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {tags}\n".encode())
-    wheel.add(f"{info}/entry_points.txt",
-              f"[console_scripts]\npipe = {NAME}:main\n{NAME} = {NAME}:main\n".encode())
-    wheel.add(f"{info}/licenses/LICENSE", (root / "share/doc/pipe/LICENSE").read_bytes())
-    for licence in licences:
-        wheel.add(f"{info}/licenses/licences/{licence.name}", licence.read_bytes())
+            wheel.add(f"{file_name}/{file.relative_to(root)}", file.read_bytes(), mode)
+    wheel.add(f"{info}/METADATA", about.metadata().encode())
+    wheel.add(f"{info}/WHEEL",
+              f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {about.tag}\n".encode())
+    if commands:
+        wheel.add(f"{info}/entry_points.txt", "\n".join(
+            ["[console_scripts]", *(f"{name} = {calls}" for name, calls in commands.items()), ""]).encode())
+    for name, licence in about.licences.items():
+        wheel.add(f"{info}/licenses/{name}", licence.read_bytes())
     wheel.close(info)
     return path
+
+
+def make(root, version, out):
+    """The wheel of a folder."""
+    doc = root / "share/doc/pipe"
+    licences = {"LICENSE": doc / "LICENSE"}
+    licences |= {f"licences/{path.name}": path for path in sorted((doc / "licences").iterdir())}
+    summary = "From raw web text to a trained language model, above all in Japanese and Korean"
+    about = About(NAME, version, tag(root), summary, "Apache-2.0",
+                  "corpus,tokenizer,pretraining,japanese,korean,tpu,tfrecord",
+                  (HERE / "description.md").read_text(encoding="utf-8"), licences)
+    return pack(root, about, out, {"pipe": f"{NAME}:main", NAME: f"{NAME}:main"})

@@ -36,9 +36,10 @@ DictionaryPlaces FindDictionaryPlaces() {
   DictionaryPlaces locations = DirectoriesNamedBy("PIPE_DICTIONARIES");
   const std::filesystem::path program = ProgramPath();
   if (program.empty()) return locations;
-  // In this order: unpacked beside the program; installed below the same prefix; built in
-  // CLONE/build/PRESET/bin.
-  for (const char* location : {"dictionaries", "../share/pipe/dictionaries", "../../../.dictionaries"})
+  // In this order: unpacked beside the program; installed below the same prefix; packages of Python beside
+  // that of the program; built in CLONE/build/PRESET/bin.
+  for (const char* location : {"dictionaries", "../share/pipe/dictionaries", "../../text2lm_ipadic",
+                               "../../text2lm_ko_dic", "../../../.dictionaries"})
     locations.push_back(BesideProgram(program, location));
   return locations;
 }

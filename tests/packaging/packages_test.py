@@ -18,6 +18,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "packaging"))
+import dictionary  # noqa: E402
 import elf  # noqa: E402
 import folder  # noqa: E402
 import package  # noqa: E402
@@ -101,7 +102,21 @@ class Packages(unittest.TestCase):
                          run(place / "bin/pipe", "--version", cwd=work))
         self.assertIn("there is no command", run(place / "bin/pipe", "no-such-command", cwd=work, code=2))
         self.uses(place / "bin/pipe", work)
-        run(*pip, "uninstall", "--yes", "text2lm", cwd=work)
+        made, _ = dictionary.make("ipadic", self.out)
+        run(*pip, "install", "--no-index", made, cwd=work)
+        self.assertRegex(run(place / "bin/pipe", "doctor", cwd=work), rf"dictionary ipadic: {place}/lib/.*/ipadic-utf8")
+        (work / "words.yaml").write_text("""pipe: 1
+name: words
+stages:
+  text: { type: download, url: text.txt }
+  lines: { type: decompress, input: text }
+  words: { type: segment_words, input: lines, dictionary: ipadic }
+  docs: { type: split, input: words, splits: { train: rest } }
+  set: { type: write_tfds, input: docs, name: words, version: 1.0.0, shards: 1, out: words }
+""")
+        run(place / "bin/pipe", "run", "words.yaml", cwd=work)
+        self.assertIn("good", run(place / "bin/pipe", "verify", "words/words/1.0.0", cwd=work))
+        run(*pip, "uninstall", "--yes", "text2lm", "text2lm-ipadic", cwd=work)
         self.assertEqual(sorted(place.rglob("*")), before)
 
     def test_the_lines_of_readme_install_what_was_built(self):
@@ -155,7 +170,8 @@ class SameBytes(unittest.TestCase):
                     folder.copy(ROOT / "LICENSE", root / "share/doc/pipe/licences/one")
                     for path in root.rglob("*"):
                         os.utime(path, (now, now))
-                    made = tarball.pack(root), wheel.make(root, "1", Path(directory))
+                    made = (tarball.pack(root, Path(directory) / "text2lm-1.tar.gz", "text2lm-1"),
+                            wheel.make(root, "1", Path(directory)))
                 finally:
                     os.umask(before)
                 digests.add(tuple(path.read_bytes() for path in made))
