@@ -1,7 +1,7 @@
 """Makes wheels. That of a folder of folder.py has the folder as the package text2lm, and two commands that become its
 program. Its tag is that of the newest glibc whose functions a file of the folder calls. Same folder and
-SOURCE_DATE_EPOCH, same bytes. Format: packaging.python.org, "Binary distribution format", "Recording installed projects",
-"Entry points".
+SOURCE_DATE_EPOCH, same bytes. Format: packaging.python.org, "Binary distribution format", "Recording installed
+projects", "Entry points".
 """
 
 import base64
@@ -62,7 +62,7 @@ class Wheel:
 
 
 def pack(root, about, out, commands=None):
-    """The wheel of all files below root, as the package of this name. `commands`: {name: what it calls}, of more Python."""
+    """The wheel of all files below root, as the package of this name. `commands`: {name: function of the package}."""
     file_name = about.name.replace("-", "_")
     path, info = out / f"{file_name}-{about.version}-{about.tag}.whl", f"{file_name}-{about.version}.dist-info"
     wheel = Wheel(path)
