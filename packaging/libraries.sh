@@ -25,7 +25,7 @@ fetch() {
   for version in "${versions[@]}"; do
     apt-get source --download-only "$1=$version" || continue
     dpkg-source --no-check -x "$1_${version#*:}.dsc" "$1"
-    return
+    return  # with the exit code of dpkg-source
   done
   printf 'libraries.sh: no source of %s can be fetched\n' "$1" >&2
   return 1
