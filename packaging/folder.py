@@ -4,6 +4,7 @@
 are, and so runs only where their glibc is.
 """
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,6 +21,7 @@ NAME = "text2lm"
 RENAMED = {"libstdc++.so.6": "libstdc++-text2lm.so.6"}  # those of libraries.sh that the system has, too
 # libstdc++ 12 has one function in two versions that do the same; manylinux_2_34 knows the older one alone.
 NEWER, OLDER, WAIT = "GLIBCXX_3.4.30", "GLIBCXX_3.4.11", "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+COMMON = Path("/usr/share/common-licenses")
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}  # folders of Debian, by the machine
 
 
@@ -48,11 +50,12 @@ def library_places(programs, libraries):
 
 def package_of(path):
     """The Debian package of a library. dpkg knows it below /lib or /usr/lib, and one may be a link to the other."""
-    found = subprocess.run(["dpkg-query", "-S", f"*/{path.resolve().name}"], capture_output=True, text=True,
-                           check=False)
-    if found.returncode:
-        raise SystemExit(f"folder.py: {path} is in no Debian package, so its licence is unknown; take it away")
-    return found.stdout.split(":")[0]
+    inner = str(path.resolve()).removeprefix("/usr")
+    for place in (f"/usr{inner}", inner):
+        found = subprocess.run(["dpkg-query", "-S", place], capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            return found.stdout.split(":")[0]
+    raise SystemExit(f"folder.py: {path} is in no Debian package, so its licence is unknown; take it away")
 
 
 def copy(source, target, mode=0o644):
@@ -68,12 +71,6 @@ class Folder:
 
     def install(self, build):
         output("cmake", "--install", build, "--prefix", self.root)
-        for path in sorted(self.root.rglob("*")):  # umask of this machine aside
-            if path.is_file():
-                path.chmod(0o755 if is_elf(path) and path.parent.name == "bin" else 0o644)
-            else:
-                path.chmod(0o755)
-        (self.root / f"bin/{NAME}").symlink_to("pipe")
 
     def add_libraries(self):
         programs = sorted(path for path in self.root.rglob("*") if is_elf(path))
@@ -105,13 +102,23 @@ class Folder:
             raise SystemExit(f"folder.py: {source} is missing, and each part goes with its licence; install {package} "
                              f"again with its documentation")
         self.parts[package] = version
-        copy(source, self.root / f"share/doc/pipe/licences/{package}")
+        licences = self.root / "share/doc/pipe/licences"
+        copy(source, licences / package)
+        # Debian has long texts once for all packages; other systems have them nowhere.
+        for name in set(re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", source.read_text(encoding="utf-8"))):
+            copy(COMMON / name, licences / "common-licenses" / name)
 
     def finish(self):
         lines = [f"{package} {version}\n" for package, version in sorted(self.parts.items())]
         (self.root / "share/doc/pipe/parts.txt").write_text(
             "# Work of others in this folder, with versions of Debian; licences/ has the licence of each.\n" +
             "".join(lines), encoding="utf-8")
+        for path in sorted(self.root.rglob("*")):  # umask of this machine aside
+            if path.is_file():
+                path.chmod(0o755 if is_elf(path) and path.parent.name == "bin" else 0o644)
+            else:
+                path.chmod(0o755)
+        (self.root / f"bin/{NAME}").symlink_to("pipe")
 
 
 def version_of(package):

@@ -44,7 +44,7 @@ def add_base(tar, base):
         data = path.read_bytes()
         if name == "etc/shadow":  # the day when an account was made
             data = re.sub(rb"(?m)^([^:]*:[^:]*):\d+:", rb"\1:1:", data)
-        entry.size, entry.type, entry.linkname = len(data), tarfile.REGTYPE, ""  # a hard link is a file of its own
+        entry.size = len(data)
         tar.addfile(entry, io.BytesIO(data))
 
 
@@ -96,7 +96,8 @@ def make(base, folder, name):
     manifest = layout.add_json("manifest.v1+json", {
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config,
         "layers": [layout.add("layer.v1.tar+gzip", data) for data, _ in layers]})
-    manifest["annotations"] = {"org.opencontainers.image.ref.name": folder.name.removeprefix(f"{name}-").split("-")[0]}
+    version = folder.name.removeprefix(f"{name}-").split("-")[0]
+    manifest["annotations"] = {"org.opencontainers.image.ref.name": f"{name}:{version}"}
     layout.files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [manifest]}, sort_keys=True).encode()
     layout.files["oci-layout"] = b'{"imageLayoutVersion": "1.0.0"}'
     path = folder.with_name(f"{folder.name}.oci.tar")

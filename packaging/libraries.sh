@@ -2,21 +2,21 @@
 # libraries.sh DIR: makes in DIR the libraries that the folder does not take from Debian 12 as they are (README.md): the
 # newest liblzma and libzstd, a libcurl and a libarchive with what `pipe` calls alone, and a libstdc++ for GLIBC_2.34.
 # The sources are those of Debian 13, with Debian's patches; apt checks their signatures. If DIR is there already and was
-# made from the same files: nothing happens. On Debian 12.
+# made from the same files and versions: nothing happens. On Debian 12.
 set -euo pipefail
 to=$(realpath -m "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source private_apt.sh
 
 export LC_ALL=C.UTF-8
-made_from=$(sha256sum libraries.sh private_apt.sh runtime/*)
-[[ -f $to/made-from && $(<"$to/made-from") == "$made_from" ]] && exit
-rm -rf "$to" "$to.sources"
-mkdir -p "$to/share"
-
 private_apt "$to.apt" "$(dpkg --print-architecture)" trixie
 apt-get update
-mkdir "$to.sources"
+made_from=$(sha256sum libraries.sh private_apt.sh runtime/*
+  dpkg-query -W libstdc++-12-pic libssl-dev
+  apt-cache showsrc xz-utils libzstd curl libarchive | grep -E '^(Package|Version):' | sort)
+[[ -f $to/made-from && $(<"$to/made-from") == "$made_from" ]] && rm -r "$to.apt" && exit
+rm -rf "$to" "$to.sources"
+mkdir -p "$to/share" "$to.sources"
 
 # fetch PACKAGE: unpacks its source. A mirror may list a newer version than it has; then the one before counts.
 fetch() {

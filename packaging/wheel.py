@@ -16,6 +16,9 @@ from folder import NAME
 from tarball import epoch
 
 HERE = Path(__file__).resolve().parent
+# Of all that the folder has: licences/ and parts.txt in it.
+LICENCES = ("Apache-2.0 AND 0BSD AND BSD-2-Clause AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1 AND ICU "
+            "AND MIT AND Unicode-DFS-2016 AND Zlib AND bzip2-1.0.6 AND curl")
 def tag(root):
     newest = max(max(versions(path).get("GLIBC", {(2, 17)})) for path in root.rglob("*") if is_elf(path))
     return f"py3-none-manylinux_{newest[0]}_{newest[1]}_{machine(root / 'bin/pipe')}"
@@ -91,9 +94,10 @@ def make(root, version, out):
     """The wheel of a folder."""
     doc = root / "share/doc/pipe"
     licences = {"LICENSE": doc / "LICENSE"}
-    licences |= {f"licences/{path.name}": path for path in sorted((doc / "licences").iterdir())}
+    others = sorted(path for path in (doc / "licences").rglob("*") if path.is_file())
+    licences |= {path.relative_to(doc).as_posix(): path for path in others}
     summary = "From raw web text to a trained language model, above all in Japanese and Korean"
-    about = About(NAME, version, tag(root), summary, "Apache-2.0",
+    about = About(NAME, version, tag(root), summary, LICENCES,
                   "corpus,tokenizer,pretraining,japanese,korean,tpu,tfrecord",
                   (HERE / "description.md").read_text(encoding="utf-8"), licences)
     return pack(root, about, out, {"pipe": f"{NAME}:main", NAME: f"{NAME}:main"})

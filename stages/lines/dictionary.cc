@@ -17,12 +17,12 @@ struct KnownDictionary {
   std::string_view install;
 };
 constexpr std::array<KnownDictionary, 4> kKnown = {{
-    {"ipadic", {"ipadic-utf8", "ipadic"}, "apt-get install mecab-ipadic-utf8"},
+    {"ipadic",
+     {"ipadic-utf8", "ipadic"},
+     "apt-get install mecab-ipadic-utf8, or install our package text2lm_ipadic"},
     {"unidic", {"unidic", ""}, "apt-get install unidic-mecab (5 GB on disk)"},
     {"naist", {"naist-jdic", ""}, "apt-get install mecab-naist-jdic"},
-    {"ko",
-     {"mecab-ko-dic", ""},
-     "./dev dictionaries, or unpack PyPI's python-mecab-ko-dic and name the folder in PIPE_DICTIONARIES"},
+    {"ko", {"mecab-ko-dic", ""}, "install our package text2lm_ko_dic, or in a clone run ./dev dictionaries"},
 }};
 
 // Debian's directory, then the output of `mecab-config --dicdir` on Debian, on Fedora and for a MeCab that

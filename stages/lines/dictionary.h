@@ -27,7 +27,7 @@ Result<std::vector<StageFile>> DictionaryFiles(std::string_view dictionary, cons
 /// Bytes of memory once the whole dictionary has been read; 0: it does not exist.
 std::uint64_t DictionaryMemory(std::string_view dictionary, const DictionaryPlaces& places);
 
-/// How to install the dictionary: "apt-get install mecab-ipadic-utf8". For a path: its requirements.
+/// How to install the dictionary: "apt-get install mecab-naist-jdic". For a path: its requirements.
 std::string HowToInstall(std::string_view dictionary);
 
 }  // namespace pipeline

@@ -42,16 +42,19 @@ for suite in bookworm trixie; do
   make_text "$root"
   cp "$packages"/*.tar.gz "$packages"/*.whl "$root/work/"
   began=$SECONDS
-  in_root "$root" "tar xf text2lm-*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use"
+  in_root "$root" "tar xf text2lm-*-linux-*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use &&
+    for file in text2lm-ipadic-*.tar.gz text2lm-ko-dic-*.tar.gz; do tar xf \$file -C text2lm-*-linux-*/; done
+    \"\$PIPE\" doctor"
   printf '%s: tarball, %d s\n' $suite $((SECONDS - began))
   began=$SECONDS
   in_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
-    PIPE=venv/bin/pipe && venv/bin/text2lm --version && $use"
+    PIPE=venv/bin/pipe && venv/bin/text2lm --version && $use && venv/bin/pipe doctor"
   printf '%s: wheel, %d s\n' $suite $((SECONDS - began))
 done
 
 image=$roots/image
 python3 tests/packaging/unpack_image.py "$packages"/*.oci.tar "$image"
+[[ -s $image/etc/ssl/certs/ca-certificates.crt ]]
 make_text "$image"
 began=$SECONDS
 in_root "$image" "PIPE=/usr/local/bin/pipe && $use"

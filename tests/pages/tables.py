@@ -10,6 +10,7 @@ PROGRAMS_OF_OTHERS = {
     "cmake": "builds and installs the program: packaging.packages",
     "build/dev/bin/tests_dag": "a suite of the project's tests",
     "git": "clones a repository",
+    ".": "goes into an environment",
     "pip": "installs the wheel: packaging.packages runs README's lines",
     "tar": "unpacks the folder: packaging.packages runs README's lines",
     "cd": "the test has a directory for each page",

@@ -315,7 +315,7 @@ TEST(DictionaryNameTest, AMissingOneSaysWhatInstallsIt) {
             std::string::npos)
       << why;
   EXPECT_NE(why.find("./dev dictionaries"), std::string::npos);
-  EXPECT_EQ(HowToInstall("ipadic"), "apt-get install mecab-ipadic-utf8");
+  EXPECT_EQ(HowToInstall("naist"), "apt-get install mecab-naist-jdic");
 }
 
 TEST(DictionaryNameTest, AnotherNameIsAMistakeInTheFile) {
