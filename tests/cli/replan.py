@@ -251,10 +251,13 @@ def an_edited_intermediate_is_made_again():
                 with_second_reader(sandbox)
             sandbox.ok()
             want = tree(sandbox.out)
-            shutil.rmtree(sandbox.out)
-            shutil.rmtree(sandbox.work)
-            killed = sandbox.run(env={"PIPE_KILL_AT": point}, *("-j1",))
-            check(killed.code == -signal.SIGKILL, f"exit {killed.code}, expected a kill at {point}\n{killed.err}")
+            for _ in range(5):  # on a busy machine the kill may come before two partitions are written
+                shutil.rmtree(sandbox.out, ignore_errors=True)
+                shutil.rmtree(sandbox.work)
+                killed = sandbox.run(env={"PIPE_KILL_AT": point}, *("-j1",))
+                check(killed.code == -signal.SIGKILL, f"exit {killed.code}, expected a kill at {point}\n{killed.err}")
+                if len(list(sandbox.partition_outputs(stage)[-1].glob("0000-*"))) > 1:
+                    break
             if point == "shard.logged:1" and stage == "docs":
                 # docs is finished: only reading it again shows the damage
                 for name in ("text", "more"):
