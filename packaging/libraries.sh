@@ -61,11 +61,13 @@ build libarchive . -DENABLE_TEST=OFF -DENABLE_TAR=OFF -DENABLE_CPIO=OFF -DENABLE
 # function of libstdc++ 12 gets the older of its two versions (folder.py).
 runtime=libstdc++-text2lm.so.6
 wait=_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+# Two functions of streams are in an object that only the static library has.
+(cd "$to.sources" && ar x "$(g++ -print-file-name=libstdc++.a)" compatibility.o)
 gcc -O2 -fPIC -c runtime/arc4random.c -o "$to.sources/arc4random.o"
 objects=$(g++ -print-file-name=libstdc++_pic.a)
 sed "/ $wait;/d; s/^ *_ZNSt18condition_variable10notify_oneEv;/&\n    $wait;/" "${objects%.a}.map" >"$to.sources/names.map"
-g++ -shared -nodefaultlibs -Wl,-soname,$runtime -Wl,-z,relro -Wl,-O1 -Wl,--hash-style=gnu -Wl,--build-id=none \
-  -Wl,--version-script="$to.sources/names.map" -o "$to/lib/$runtime" "$to.sources/arc4random.o" \
+g++ -shared -nodefaultlibs -Wl,-soname,$runtime -Wl,-z,relro -Wl,-z,defs -Wl,-O1 -Wl,--hash-style=gnu -Wl,--build-id=none \
+  -Wl,--version-script="$to.sources/names.map" -o "$to/lib/$runtime" "$to.sources/arc4random.o" "$to.sources/compatibility.o" \
   -Wl,--whole-archive "$objects" -Wl,--no-whole-archive -lm -lc -lgcc_s -lgcc
 strip --strip-unneeded "$to/lib/$runtime"
 

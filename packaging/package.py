@@ -9,6 +9,7 @@ an error if a file needs a symbol that is newer than OLDEST. Same build and SOUR
 
 import argparse
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def newer(root, oldest):
             yield f"{path.relative_to(root)} looks for libraries in {search_paths(path)}"
 
 
+def unresolved(root):
+    """Findings: a symbol that a program of the folder or its libraries need, and that no library has. The loader of this
+    machine looks for them. Those who find their libraries are asked; the libraries come with them."""
+    for path in sorted(path for path in root.rglob("*") if is_elf(path) and search_paths(path)):
+        told = subprocess.run(["ldd", "-r", path], capture_output=True, text=True, check=False)
+        for line in re.findall(r"undefined symbol: .*|.* => not found", told.stdout + told.stderr):
+            yield f"{path.relative_to(root)}: {line.strip()}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path)
@@ -45,7 +55,7 @@ def main():
     version = version_of(options.build)
     root = options.out / f"{folder.NAME}-{version}-linux-{machine(options.build / 'bin/pipe')}"
     folder.make(options.build, root, options.libraries)
-    if options.libraries and (findings := list(newer(root, OLDEST))):
+    if options.libraries and (findings := [*newer(root, OLDEST), *unresolved(root)]):
         sys.exit("package.py: " + "; ".join(findings))
     tarball.tell(tarball.pack(root, options.out / f"{root.name}.tar.gz", root.name))
     tarball.tell(wheel.make(root, version, options.out))

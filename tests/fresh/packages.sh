@@ -77,7 +77,28 @@ stages:
   text: { type: write_tfds, input: docs, name: cats, version: 1.0.0, shards: 2, out: made }
   tokenizer: { type: train_tokenizer, input: docs, vocab_size: 290, out: made/tokenizer }
 END
+# Training uses the libraries of the folder in Python, where all their symbols must be found.
+cat >"$image/work/train.yaml" <<'END'
+pipe: 1
+name: train
+stages:
+  source: { type: download, url: text.txt }
+  lines: { type: decompress, input: source }
+  docs: { type: split, input: lines, splits: { train: rest, validation: 0.1 } }
+  tokenizer: { type: train_tokenizer, input: docs, vocab_size: 290, out: trained/tokenizer }
+  tokens: { type: encode, input: docs, tokenizer: tokenizer }
+  packed: { type: write_packed, input: tokens, seq_len: 64, out: trained/packed }
+  train:
+    type: train
+    plugin: train
+    inputs: { data: packed, tokenizer: tokenizer }
+    config: { preset: tiny }
+    steps: 4
+    prompts: [猫]
+    environment: /usr/local/lib/pipe/trainer
+    out: trained/runs
+END
 mkdir -p "$image/scratch"
 in_root "$image" "pipe plan pipeline.yaml -o plan && $(printf '%q ' "${words[@]}") &&
-  pipe verify made/cats/1.0.0 made/tokenizer && pipe plugins && pipe trainer check --dir /usr/local/lib/pipe/trainer"
-printf 'image: a worker and a trainer\n'
+  pipe verify made/cats/1.0.0 made/tokenizer && pipe plugins && pipe trainer check --dir /usr/local/lib/pipe/trainer && pipe run train.yaml && pipe verify trained/runs/train-*"
+printf 'image: a worker and a training\n'
