@@ -38,8 +38,8 @@ def newer(root, oldest):
 
 
 def unresolved(root):
-    """Findings: a symbol that a program of the folder or its libraries need, and that no library has. The loader of this
-    machine looks for them. Those who find their libraries are asked; the libraries come with them."""
+    """Findings: a symbol that a program of the folder or its libraries need, and that no library has. The loader of
+    this machine looks for them, from each file that has a search path: the libraries come with these."""
     for path in sorted(path for path in root.rglob("*") if is_elf(path) and search_paths(path)):
         told = subprocess.run(["ldd", "-r", path], capture_output=True, text=True, check=False)
         for line in re.findall(r"undefined symbol: .*|.* => not found", told.stdout + told.stderr):
