@@ -96,9 +96,9 @@ stages:
     steps: 4
     prompts: [猫]
     environment: /usr/local/lib/pipe/trainer
-    out: trained/runs
+    out: model
 END
 mkdir -p "$image/scratch"
 in_root "$image" "pipe plan pipeline.yaml -o plan && $(printf '%q ' "${words[@]}") &&
-  pipe verify made/cats/1.0.0 made/tokenizer && pipe plugins && pipe trainer check --dir /usr/local/lib/pipe/trainer && pipe run train.yaml && pipe verify trained/runs/train-*"
+  pipe verify made/cats/1.0.0 made/tokenizer && pipe plugins && pipe trainer check --dir /usr/local/lib/pipe/trainer && pipe run train.yaml && pipe verify model/runs/train-*"
 printf 'image: a worker and a training\n'
