@@ -13,7 +13,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import re
 import sys
 import tarfile
@@ -21,6 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from elf import machine
+from folder import NAME
 from tarball import add_tree, epoch, tell
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -48,15 +48,15 @@ def add_base(tar, base):
         tar.addfile(entry, io.BytesIO(data))
 
 
-def add_folder(tar, folder, name):
+def add_folder(tar, folder):
     for place in ("opt", "usr", "usr/local", "usr/local/bin"):
         entry = tarfile.TarInfo(place)
         entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, epoch()
         tar.addfile(entry)
-    add_tree(tar, folder, f"opt/{name}")
-    for command in ("pipe", name):
+    add_tree(tar, folder, f"opt/{NAME}")
+    for command in ("pipe", NAME):
         entry = tarfile.TarInfo(f"usr/local/bin/{command}")
-        entry.type, entry.linkname, entry.mtime = tarfile.SYMTYPE, f"/opt/{name}/bin/pipe", epoch()
+        entry.type, entry.linkname, entry.mtime = tarfile.SYMTYPE, f"/opt/{NAME}/bin/pipe", epoch()
         tar.addfile(entry)
 
 
@@ -83,21 +83,21 @@ class Layout:
         return self.add(kind, json.dumps(value, sort_keys=True).encode())
 
 
-def make(base, folder, name):
+def make(base, folder):
     when = datetime.fromtimestamp(epoch(), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    layers = layer(lambda tar: add_base(tar, base)), layer(lambda tar: add_folder(tar, folder, name))
+    layers = layer(lambda tar: add_base(tar, base)), layer(lambda tar: add_folder(tar, folder))
     layout = Layout()
     config = layout.add_json("config.v1+json", {
         "architecture": ARCHITECTURES[machine(folder / "bin/pipe")], "os": "linux", "created": when,
         "config": {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"],
                    "Cmd": ["pipe", "--help"]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for _, digest in layers]},
-        "history": [{"created": when, "created_by": text} for text in ("debootstrap --variant=minbase", "text2lm")]})
+        "history": [{"created": when, "created_by": text} for text in ("debootstrap --variant=minbase", NAME)]})
     manifest = layout.add_json("manifest.v1+json", {
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config,
         "layers": [layout.add("layer.v1.tar+gzip", data) for data, _ in layers]})
-    version = folder.name.removeprefix(f"{name}-").split("-")[0]
-    manifest["annotations"] = {"org.opencontainers.image.ref.name": f"{name}:{version}"}
+    version = folder.name.removeprefix(f"{NAME}-").split("-")[0]
+    manifest["annotations"] = {"org.opencontainers.image.ref.name": f"{NAME}:{version}"}
     layout.files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [manifest]}, sort_keys=True).encode()
     layout.files["oci-layout"] = b'{"imageLayoutVersion": "1.0.0"}'
     path = folder.with_name(f"{folder.name}.oci.tar")
@@ -110,6 +110,4 @@ def make(base, folder, name):
 
 
 if __name__ == "__main__":
-    made = make(Path(sys.argv[1]), Path(sys.argv[2]), "text2lm")
-    os.chmod(made, 0o644)
-    tell(made)
+    tell(make(Path(sys.argv[1]), Path(sys.argv[2])))

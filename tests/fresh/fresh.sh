@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fresh.sh [COMMAND...]: runs each command of `./dev help` first on a fresh machine: a root of Debian 12 made by
 # debootstrap, with bash, git and certificates, and the committed state of this clone in /project. `build` and
-# `quickstart` run on Debian 13 as well, and tests/fresh/packages.sh uses each package. Prints a line for each; the output is in build/log/fresh-SUITE-COMMAND.log;
-# exit code 1 if one failed. Long commands get their shortest arguments.
+# `quickstart` run on Debian 13 as well, and tests/fresh/packages.sh uses each package. Prints a line for each; the output
+# is in build/log/fresh-SUITE-COMMAND.log; exit code 1 if one failed. Long commands get their shortest arguments.
 #
 #   COMMAND            only these; SUITE:COMMAND, such as trixie:build, on this suite; packages: each package used
 #   FRESH_ROOT=DIR     location of the roots, some GB each; default: build/fresh
@@ -10,9 +10,10 @@
 #   FRESH_PREPARE=CMD  runs first, with the path of each new root, for example for a proxy's certificate
 #   FRESH_KEEP=1       keeps the roots of commands that succeeded; those that failed are kept until they run again
 #
-# Runs as root, for debootstrap, chroot and mounts; the mounts are in a namespace of their own and end with the command.
+# Runs as root, for debootstrap, chroot and mounts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/fresh/in_root.sh
 
 place=$(realpath -m "${FRESH_ROOT:-build/fresh}")
 logs=$PWD/build/log
@@ -61,17 +62,7 @@ make_base() {
 
 # run_in ROOT WORD...: runs these words in /project of this root.
 run_in() {
-  local root=$1
-  shift
-  cp /etc/resolv.conf /etc/hosts "$root/etc/" && rm -rf "$root/project" && git clone -q . "$root/project" || return
-  # shellcheck disable=SC2016
-  root=$root unshare --mount --propagation private --kill-child --fork bash -c '
-    mount --bind "$root" "$root"  # unshare wants a root that is a mount point
-    for m in proc sys dev; do mount --rbind "/$m" "$root/$m"; done
-    names="https?_proxy|no_proxy|ssl_cert_file|requests_ca_bundle|pip_[a-z_]*|goproxy|jobs"
-    mapfile -t kept < <(env | grep -iE "^($names)=")
-    exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
-      chroot "$root" bash -c "cd /project && exec \"\$@\"" _ "$@"' _ "$@"
+  rm -rf "$1/project" && git clone -q . "$1/project" && in_root "$1" /project "${@:2}"
 }
 
 # try_one SUITE COMMAND
@@ -117,7 +108,7 @@ if (($#)); then
   tries=("${wanted[@]}")
 fi
 mkdir -p "$logs"
-export -f run_in
+export -f in_root run_in
 for try in "${tries[@]}"; do try_one "${try%%:*}" "${try#*:}"; done
 ((${#failed[@]} == 0)) || {
   printf 'failed: %s\n' "${failed[*]}"

@@ -5,30 +5,25 @@
 # Kubernetes. `./dev fresh packages` does this on a fresh Debian 12. As root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/fresh/in_root.sh
 
 ./dev package
 packages=$PWD/build/packages
 roots=$(mktemp -d)
 trap 'rm -rf "$roots"' EXIT
 
-# in_root ROOT COMMAND: by bash in /work of this root, with the network and the certificates of this machine.
-in_root() {
-  mkdir -p "$1/work" "$1/etc/ssl/certs"
-  cp /etc/resolv.conf "$1/etc/"
+# use_root ROOT COMMAND: by bash in /place of this root, with the certificates of this machine and without a home.
+use_root() {
+  mkdir -p "$1/place" "$1/etc/ssl/certs"
   cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
   [[ ! -f /etc/pip.conf ]] || cp /etc/pip.conf "$1/etc/"
-  # shellcheck disable=SC2016
-  root=$1 unshare --mount --propagation private --kill-child --fork bash -c '
-    for m in proc sys dev; do mount --rbind "/$m" "$root/$m"; done
-    mapfile -t kept < <(env | grep -iE "^(https?_proxy|no_proxy|ssl_cert_file|pip_[a-z_]*)=")
-    exec env -i HOME=/nowhere PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
-      chroot "$root" bash -euo pipefail -c "cd /work && $1"' _ "$2"
+  in_root "$1" /place env HOME=/nowhere bash -euo pipefail -c "$2"
 }
 
 make_text() {
-  mkdir -p "$1/work"
+  mkdir -p "$1/place"
   local number
-  for number in {1..2000}; do printf '%d匹の猫が鳴く。\n犬も鳴く。\n\n' "$number"; done >"$1/work/text.txt"
+  for number in {1..2000}; do printf '%d匹の猫が鳴く。\n犬も鳴く。\n\n' "$number"; done >"$1/place/text.txt"
 }
 
 # From text to a verified data set, by the program in PIPE with its own pipeline.
@@ -40,14 +35,14 @@ for suite in bookworm trixie; do
   root=$roots/$suite
   debootstrap --variant=minbase --include=ca-certificates,python3-venv $suite "$root" ${FRESH_MIRROR:+"$FRESH_MIRROR"} >/dev/null
   make_text "$root"
-  cp "$packages"/*.tar.gz "$packages"/*.whl "$root/work/"
+  cp "$packages"/*.tar.gz "$packages"/*.whl "$root/place/"
   began=$SECONDS
-  in_root "$root" "tar xf text2lm-*-linux-*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use &&
+  use_root "$root" "tar xf text2lm-*-linux-*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use &&
     for file in text2lm-ipadic-*.tar.gz text2lm-ko-dic-*.tar.gz; do tar xf \$file -C text2lm-*-linux-*/; done
     \"\$PIPE\" doctor"
   printf '%s: tarball, %d s\n' $suite $((SECONDS - began))
   began=$SECONDS
-  in_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
+  use_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
     PIPE=venv/bin/pipe && venv/bin/text2lm --version && $use && venv/bin/pipe doctor"
   printf '%s: wheel, %d s\n' $suite $((SECONDS - began))
 done
@@ -57,16 +52,16 @@ python3 tests/packaging/unpack_image.py "$packages"/*.oci.tar "$image"
 [[ -s $image/etc/ssl/certs/ca-certificates.crt ]]
 make_text "$image"
 began=$SECONDS
-in_root "$image" "PIPE=/usr/local/bin/pipe && $use"
+use_root "$image" "PIPE=/usr/local/bin/pipe && $use"
 printf 'image: %d s\n' $((SECONDS - began))
 du -sh "$image"
 # The command of the Containerfile, with a shell of the image as an engine would start it.
 command=$(sed -n '/^RUN /,$p' cli/submit/image/Containerfile | sed 's/^RUN //; s/\\$//')
-in_root "$image" "export PACKAGES=mecab-ipadic-utf8 TRAINER=cpu; $command"
+use_root "$image" "export PACKAGES=mecab-ipadic-utf8 TRAINER=cpu; $command"
 du -sh "$image"
 mapfile -t words < <(sed -nE '/^ *command:$/,/^ *resources:$/s|^ *- "(.*)"$|\1|p' tests/golden/submit/kubernetes-least.yaml)
-words=("${words[@]/#gs:*//work/plan}")
-cat >"$image/work/pipeline.yaml" <<'END'
+words=("${words[@]/#gs:*//place/plan}")
+cat >"$image/place/pipeline.yaml" <<'END'
 pipe: 1
 name: image
 stages:
@@ -78,7 +73,7 @@ stages:
   tokenizer: { type: train_tokenizer, input: docs, vocab_size: 290, out: made/tokenizer }
 END
 # Training uses the libraries of the folder in Python, where all their symbols must be found.
-cat >"$image/work/train.yaml" <<'END'
+cat >"$image/place/train.yaml" <<'END'
 pipe: 1
 name: train
 stages:
@@ -99,6 +94,6 @@ stages:
     out: model
 END
 mkdir -p "$image/scratch"
-in_root "$image" "pipe plan pipeline.yaml -o plan && $(printf '%q ' "${words[@]}") &&
+use_root "$image" "pipe plan pipeline.yaml -o plan && $(printf '%q ' "${words[@]}") &&
   pipe verify made/cats/1.0.0 made/tokenizer && pipe plugins && pipe trainer check --dir /usr/local/lib/pipe/trainer && pipe run train.yaml && pipe verify model/runs/train-*"
 printf 'image: a worker and a training\n'

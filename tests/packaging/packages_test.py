@@ -214,7 +214,7 @@ class SameBytes(unittest.TestCase):
                 (base / "usr/two").hardlink_to(base / "usr/one")
                 (base / "bin").symlink_to("usr")
                 folder.copy(Path(shutil.which("true")), root / "bin/pipe", 0o755)
-                made = image.make(base, root, "text2lm")
+                made = image.make(base, root)
                 digests.add(made.read_bytes())
                 unpacked = Path(directory) / "unpacked"
                 unpack_image.main(made, unpacked)
