@@ -1,15 +1,20 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/attendance.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
+#include "cli/live/status_display.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/command_table.h"
 #include "cli/terminal/exit_code.h"
@@ -53,6 +58,42 @@ Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
   answer["stages"] = std::move(stages);
   return answer;
 }
+
+/// Shows how far a command of a plugin is: a line on a terminal, and in a pipe a line every ten seconds.
+class CommandProgress {
+ public:
+  void Take(const Json& event) {
+    const std::string_view text = event["text"].AsString();
+    const bool ends =
+        text.empty() || (event["of"].AsInt() > 0 && event["done"].AsInt() >= event["of"].AsInt());
+    const Lock lock(mutex_);
+    if (!display_) display_.emplace(/*json=*/false);
+    if (display_->has_terminal()) {
+      Draw(text, ends);
+      return;
+    }
+    const std::chrono::nanoseconds now = SystemClock().Monotonic();
+    if (ends || now - told_ < kPeriod) return;
+    told_ = now;
+    LogInfo(text);
+  }
+
+ private:
+  static constexpr std::chrono::seconds kPeriod{10};
+
+  /// At the end nothing stays: the command may print its result now.
+  void Draw(std::string_view text, bool ends) REQUIRES(mutex_) {
+    display_->Show({std::string(text)});
+    if (ends && drawing_) display_->Stop();
+    if (!ends && !drawing_) display_->Start();
+    drawing_ = !ends;
+  }
+
+  Mutex mutex_;  // a plugin tells events from any thread
+  std::optional<StatusDisplay> display_ GUARDED_BY(mutex_);
+  bool drawing_ GUARDED_BY(mutex_) = false;
+  std::chrono::nanoseconds told_ GUARDED_BY(mutex_) = SystemClock().Monotonic();
+};
 
 bool TakesValue(const CommandEntry& command, const std::string& flag) {
   const auto is_flag = [&flag](const CommandWord& word) {
@@ -155,8 +196,10 @@ int RunPluginCommand(const Call& call) {
     };
     const PluginStorage storage({.open_store = plugins.host().open_store}, signals.token());
     services.storage = &storage;
+    CommandProgress progress;
     services.event = [&](const Json& event) {
       if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
+      if (event["kind"].AsString() == "progress") progress.Take(event);
     };
     services.pipeline = [name = (*plugin)->name(), &told](const Json& request) {
       Result<Json> stages = StagesForPlugin(name, request);

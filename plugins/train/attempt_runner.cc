@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
-#include "plugins/train/trainer_environment.h"
+#include "plugins/train/environment/trainer_environment.h"
 
 namespace pipeline {
 

@@ -44,14 +44,24 @@ std::vector<CommandEntry> AllCommands() {
   out.required = true;
   CommandWord set = Flag("--set", "NAME=VALUE", "Set a var, stages.STAGE.KEY or limits.KEY to another value");
   set.repeats = true;
+  const CommandWord extra =
+      Flag("--extra", "WORD", "The device of the training: a CPU (the default), a GPU, a TPU",
+           {"cpu", "cuda", "tpu"});
+  const CommandWord python = Flag(
+      "--python", "PATH",
+      "The interpreter to make it with, of Python 3.11 to 3.13 (default: one that is found); or a version "
+      "such as 3.12, which uv fetches if it is not here; or an archive of CPython");
   const CommandEntry setup = {
       "setup",
       "Make the Python environment of the bundled trainer, every file held to its digest",
-      {directory,
-       Flag("--extra", "WORD", "The device of the training: a CPU (the default), a GPU, a TPU",
-            {"cpu", "cuda", "tpu"}),
-       Flag("--python", "PATH",
-            "The interpreter to make it with, of Python 3.11 to 3.13 (default: one that is found)")}};
+      {directory, extra, python,
+       Flag("--wheels", "DIR", "The directory of `pipe trainer wheels` to take all files from")}};
+  const CommandEntry wheels = {
+      "wheels",
+      "Fetch the files of an environment into a directory, for a machine without a network",
+      {Place("DIR", "The directory; files that are there already stay"), extra, python,
+       Flag("--for", "VERSION", "The Python of the other machine (default: that of this one)",
+            {"3.11", "3.12", "3.13"})}};
   const CommandEntry check = {
       "check", "Say whether the environment is complete, and name its interpreter", {directory}};
   const CommandEntry fit = {
@@ -67,7 +77,7 @@ std::vector<CommandEntry> AllCommands() {
       {"trainer",
        "The trainer's environment, and whether a model fits a slice of TPUs",
        {},
-       {setup, check, fit}},
+       {setup, wheels, check, fit}},
       {"sample",
        "Continue a text with the model of a finished training",
        {run, Flag("--prompt", "TEXT", "The beginning of the text"),

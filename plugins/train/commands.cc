@@ -7,10 +7,10 @@
 
 #include "base/str.h"
 #include "plugins/train/command_table.h"
-#include "plugins/train/environment_setup.h"
+#include "plugins/train/environment/environment_setup.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/fit_command.h"
 #include "plugins/train/model/model_commands.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 
@@ -21,11 +21,25 @@ Status SetUp(const CommandWords& words, const PluginServices& call) {
   setup.directory = words.Flag("--dir", kDefaultEnvironment);
   setup.extra = words.Flag("--extra", setup.extra);
   setup.python = words.Flag("--python", "");
+  setup.wheels = words.Flag("--wheels", "");
   if (words.flags.contains("--python") && setup.python.empty())
     return Status(Code::kInvalidArgument, "--python: must name an interpreter");
   if (setup.directory.empty()) return Status(Code::kInvalidArgument, "--dir: must name a directory");
   ASSIGN_OR_RETURN(const bool stood, SetUpEnvironment(setup, call));
   std::printf("%s: %s\n", setup.directory.c_str(), stood ? "is right already" : "made");
+  return {};
+}
+
+Status Fetch(const CommandWords& words, const PluginServices& call) {
+  WheelFetch fetch;
+  fetch.directory = words.alone[1];
+  fetch.extra = words.Flag("--extra", fetch.extra);
+  fetch.python = words.Flag("--python", "");
+  fetch.version = words.Flag("--for", "");
+  RETURN_IF_ERROR(FetchWheels(fetch, call));
+  std::printf("%s: has the wheels now; on the other machine: pipe trainer setup%s --wheels %s\n",
+              fetch.directory.c_str(), fetch.extra == "cpu" ? "" : StrCat(" --extra ", fetch.extra).c_str(),
+              fetch.directory.c_str());
   return {};
 }
 
@@ -42,12 +56,14 @@ Status CheckEnvironment(const CommandWords& words) {
 Status RunTrainer(const std::vector<std::string>& arguments, const PluginServices& call) {
   if (!arguments.empty() && arguments.front() == "fit")
     return RunFit({arguments.begin() + 1, arguments.end()}, call);
-  const bool checks = std::find(arguments.begin(), arguments.end(), "check") != arguments.end();
-  ASSIGN_OR_RETURN(const CommandWords words,
-                   ParseCommandWords(TrainCommandOf("trainer", checks ? "check" : "setup"), arguments));
-  if (words.alone.size() == 1 && words.alone.front() == "setup") return SetUp(words, call);
-  if (words.alone.size() == 1 && words.alone.front() == "check") return CheckEnvironment(words);
-  return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer")));
+  const std::string below = arguments.empty() ? std::string() : arguments.front();
+  if (below != "setup" && below != "wheels" && below != "check")
+    return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer")));
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(TrainCommandOf("trainer", below), arguments));
+  if (words.alone.size() != (below == "wheels" ? 2 : 1))
+    return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer", below)));
+  if (below == "setup") return SetUp(words, call);
+  return below == "wheels" ? Fetch(words, call) : CheckEnvironment(words);
 }
 
 }  // namespace

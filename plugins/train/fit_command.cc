@@ -11,11 +11,11 @@
 #include "base/str.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/config/cpu_time.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/rows/row_facts.h"
-#include "plugins/train/trainer_environment.h"
 #include "plugins/train/trainer_output.h"
 
 namespace pipeline {

@@ -9,8 +9,8 @@
 #include "base/terminal_text.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/config/check_config.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/run_directory.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 

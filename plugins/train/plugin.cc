@@ -13,6 +13,7 @@
 #include "plugins/train/config/check_config.h"
 #include "plugins/train/config/cpu_time.h"
 #include "plugins/train/description.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/external_training.h"
 #include "plugins/train/external/preset_expansion.h"
@@ -21,7 +22,6 @@
 #include "plugins/train/input_check.h"
 #include "plugins/train/slice/find_position.h"
 #include "plugins/train/train_job.h"
-#include "plugins/train/trainer_environment.h"
 #include "plugins/train/training.h"
 
 namespace pipeline {

@@ -6,10 +6,10 @@
 
 #include "base/str.h"
 #include "plugins/train/config/check_config.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/model_file.h"
 #include "plugins/train/slice/find_position.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 

@@ -15,8 +15,8 @@
 #include "base/child_process.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/event_lines.h"
-#include "plugins/train/trainer_environment.h"
 #include "plugins/train/trainer_process.h"
 
 namespace pipeline {

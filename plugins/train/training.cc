@@ -12,6 +12,7 @@
 #include "base/wait.h"
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/copied_checkpoints.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/hosts/host_card.h"
@@ -26,7 +27,6 @@
 #include "plugins/train/slice/own_address.h"
 #include "plugins/train/slice/shared_location.h"
 #include "plugins/train/slice/training_on_hosts.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 

@@ -88,12 +88,16 @@ def kept(place):
 
 def without_members(place, *members):
     """Changes checkpoints into those of the previous version: markers without `pinned`, facts without these members."""
+    with_facts(place, lambda facts: {key: value for key, value in facts.items() if key not in members})
+
+
+def with_facts(place, changed):
+    """Gives each checkpoint the facts that `changed` makes of its own."""
     for path in Path(place, "checkpoints").iterdir():
         if not path.name.isdecimal():
             continue
         facts = path / "facts/metadata"
-        said = json.loads(facts.read_text())
-        facts.write_text(json.dumps({key: value for key, value in said.items() if key not in members}))
+        facts.write_text(json.dumps(changed(json.loads(facts.read_text()))))
         digests.finish(path)
 
 

@@ -5,6 +5,7 @@ lock, with versions that they accept. None of these interpreters is needed. Only
 metadata are read: all the wheels for CUDA have 3 GB.
 
     locks.py EXTRA KEPT        KEPT: a directory that records the questions resolved before
+    locks.py sizes EXTRA...    prints sizes.txt: the bytes of the files of each lock, and those that they take installed
 
 A lock that was resolved once stays good while neither it nor the question changes, because an index never replaces a
 file.
@@ -39,8 +40,8 @@ def fail(what):
 
 
 def versions():
-    """The versions in plugins/train/environment_setup.cc, so that no version is accepted without a lock."""
-    source = (ROOT / "plugins/train/environment_setup.cc").read_text()
+    """The versions in plugins/train/environment/python_choice.cc, so that no version is accepted without a lock."""
+    source = (ROOT / "plugins/train/environment/python_choice.cc").read_text()
     minors = re.search(r"kMinors = \{([\d, ]+)\}", source)[1]
     found = [f"3.{minor.strip()}" for minor in minors.split(",")]
     if sorted(found) != ["3.11", "3.12", "3.13"]:
@@ -105,7 +106,7 @@ class Index:
     """Files and metadata of packages; each is fetched once."""
 
     def __init__(self):
-        self._files, self._metadata = {}, {}
+        self._files, self._metadata, self.unpacked = {}, {}, {}
 
     def files(self, name):
         if name not in self._files:
@@ -121,6 +122,9 @@ class Index:
             with zipfile.ZipFile(remote) as wheel:
                 (name,) = (name for name in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
                 self._metadata[address] = email.message_from_bytes(wheel.read(name))
+                # A module has its compiled form beside it, which is about as large.
+                self.unpacked[address] = sum(one.file_size * (2 if one.filename.endswith(".py") else 1)
+                                             for one in wheel.infolist())
         return self._metadata[address]
 
 
@@ -150,16 +154,31 @@ def wheel_of(index, requirement, digests, accepted):
     return min(found, key=lambda one: one[0])[1:] if found else (None, None)
 
 
-def mistakes(index, text, version):
-    """Lines about all that keeps pip from resolving a lock for this Python."""
+def chosen_of(index, text, version):
+    """Returns (the requirements of a lock for this Python, [(requirement, version, file)] of those with a wheel,
+    the metadata of these)."""
     where, accepted = environment(version), supported(version)
     wanted = [(one, digests) for one, digests in entries(text) if one.marker is None or one.marker.evaluate(where)]
     with ThreadPoolExecutor(8) as pool:
         wheels = list(pool.map(lambda one: wheel_of(index, *one, accepted), wanted))
         chosen = [(one, number, file) for (one, _), (number, file) in zip(wanted, wheels) if file]
         said = list(pool.map(lambda one: index.metadata(one[2]), chosen))
-    for one, (_, file) in zip((one for one, _ in wanted), wheels):
-        if file is None:
+    return [one for one, _ in wanted], chosen, said
+
+
+def sizes(index, text):
+    """Returns (the bytes of the wheels, those that they take installed) for the oldest Python."""
+    _, chosen, _ = chosen_of(index, text, versions()[-1])
+    return sum(file["size"] for _, _, file in chosen), sum(index.unpacked[file["url"]] for _, _, file in chosen)
+
+
+def mistakes(index, text, version):
+    """Lines about all that keeps pip from resolving a lock for this Python."""
+    where = environment(version)
+    wanted, chosen, said = chosen_of(index, text, version)
+    found = {str(one) for one, _, _ in chosen}
+    for one in wanted:
+        if str(one) not in found:
             yield f"{one}: the index has no wheel of it with a digest of the lock"
     locked = {canonicalize_name(one.name): number for one, number, _ in chosen}
     for (_, _, file), metadata in zip(chosen, said):
@@ -180,16 +199,25 @@ def spoiled(text):
     return text.replace(entry, ""), text.replace(entry, entry.replace("sha256:", "sha256:0"))
 
 
+def lock_of(extra):
+    return ROOT / f"plugins/train/python/requirements-{extra}.txt"
+
+
 def main():
+    if sys.argv[1] == "sizes":
+        for extra in sys.argv[2:]:
+            print(extra, *sizes(Index(), lock_of(extra).read_text()))
+        return
     extra, kept = sys.argv[1], Path(sys.argv[2])
-    lock = ROOT / f"plugins/train/python/requirements-{extra}.txt"
+    lock = lock_of(extra)
     text = lock.read_text()
+    told = next(line for line in (lock.parent / "sizes.txt").read_text().splitlines() if line.split()[0] == extra)
     if "sentencepiece" in text:
         fail(f"{lock.name}: has sentencepiece, whose wheels encode otherwise than `pipe` or are missing")
     kept.mkdir(parents=True, exist_ok=True)
     index, here, controlled = Index(), Path(__file__).read_text(), False
     for version in versions():
-        done = kept / hashlib.sha256("\0".join([text, version, here]).encode()).hexdigest()[:32]
+        done = kept / hashlib.sha256("\0".join([text, version, here, told]).encode()).hexdigest()[:32]
         if done.exists():
             print(f"{extra}, Python {version}: resolved before, nothing changed since")
             continue
@@ -201,6 +229,8 @@ def main():
             if not any("numpy" in line for line in mistakes(index, bad, version)):
                 fail(f"{lock.name}: a mistake that was made in it is not found")
         controlled = True
+        if version == versions()[-1] and told != (now := " ".join(map(str, (extra, *sizes(index, text))))):
+            fail(f"sizes.txt: has {told!r}, and the index {now!r}; renew it: ./dev lock-trainer")
         done.touch()
         print(f"{extra}, Python {version}: resolved in {time.monotonic() - since:.0f} s", flush=True)
 

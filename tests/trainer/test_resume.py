@@ -1,14 +1,18 @@
 """Runs that are killed, stopped and changed, as processes."""
 
 import json
+import platform
 import random
 import shutil
 import signal
+import sys
 import time
 import unittest
+from pathlib import Path
 
 import places  # noqa: F401
 
+import continued
 import runs
 from runs import Run
 
@@ -136,6 +140,28 @@ class Resume(runs.WithRows):
         run = self.run_here("longer", steps=STEPS + 2)
         self.assertEqual(run.end(), 0, run.log_end())
         self.assertEqual(sorted(run.losses()), [STEPS + 1, STEPS + 2])
+
+    def test_another_environment_is_named_once_and_goes_on(self):
+        (self.place / "moved").mkdir()
+        shutil.copytree(self.place / "whole/run", self.place / "moved/run")
+        continued.with_facts(self.place / "moved/run", lambda facts: {
+            **facts, "environment": {**facts["environment"], "requirements": "tpu 0123", "python": "3.13.5"}})
+        run = self.run_here("moved", steps=STEPS + 1)
+        self.assertEqual(run.end(), 0, run.log_end())
+        (text,) = (event["text"] for event in run.of("warn"))
+        mark = Path(sys.prefix, "made-from").read_text().split()
+        self.assertTrue(text.startswith(f"{self.place}/moved/run/checkpoints/12: was made in another environment: "
+                                        f"requirements tpu 0123 and now {' '.join(mark[:2])}, python 3.13.5 and now "
+                                        f"{platform.python_version()}; the training goes on"), text)
+        again = self.run_here("moved", steps=STEPS + 2)
+        self.assertEqual((again.end(), again.of("warn")), (0, []))
+
+    def test_an_earlier_versions_checkpoint_names_no_environment(self):
+        (self.place / "earlier").mkdir()
+        shutil.copytree(self.place / "whole/run", self.place / "earlier/run")
+        continued.without_members(self.place / "earlier/run", "environment")
+        run = self.run_here("earlier", steps=STEPS + 1)
+        self.assertEqual((run.end(), run.of("warn")), (0, []))
 
     def refused(self, code, words, **members):
         name = f"refused-{len(list(self.place.iterdir()))}"

@@ -14,7 +14,8 @@
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "plugins/train/checkpoint_marker.h"
-#include "plugins/train/environment_setup.h"
+#include "plugins/train/environment/environment_setup.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/external/left_processes.h"
 #include "plugins/train/external/preset_expansion.h"
@@ -22,7 +23,6 @@
 #include "plugins/train/file_facts.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/slice/own_address.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/str.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/model_file.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 

@@ -16,6 +16,7 @@
 #include "base/random_name.h"
 #include "base/str.h"
 #include "base/whole_file.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/hosts/errands.h"
 #include "plugins/train/hosts/slice_loop.h"
 #include "plugins/train/input_check.h"
@@ -26,7 +27,6 @@
 #include "plugins/train/slice/own_address.h"
 #include "plugins/train/slice/slice_checkpoints.h"
 #include "plugins/train/slice/slice_objects.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 

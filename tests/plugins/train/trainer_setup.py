@@ -5,6 +5,7 @@ refused.
     trainer_setup.py PIPE
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ case "$*" in
 esac
 echo "$@" >> "$SAID"
 case "$*" in
+  "-m pip cache dir") [ -z "$NO_CACHE" ] || exit 1; echo "/tmp/pip" ;;
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
   *" pip install "*) [ -z "$PIP_HANGS" ] || sleep 30; [ -z "$PIP_FAILS" ] || { echo "hashes do not match"; exit 1; } ;;
   "-c import "*) [ -z "$IMPORT_FAILS" ] || { echo "Illegal instruction"; exit 132; } ;;
@@ -41,6 +43,8 @@ class Shop:
         (self.plugins / "train").mkdir(parents=True)
         shutil.copy(pipe.parent / "plugins/pipe_train.so", self.plugins)
         self.lock("cpu", "jax==1\n")
+        (self.plugins / "train/installer.txt").write_text("pip==1\n")
+        self.sizes("cpu 1000 2000\n")
         self.python = root / "python3"
         self.python.write_text(FAKE)
         self.python.chmod(0o755)
@@ -48,6 +52,9 @@ class Shop:
 
     def lock(self, extra, text):
         (self.plugins / f"train/requirements-{extra}.txt").write_text(text)
+
+    def sizes(self, text):
+        (self.plugins / "train/sizes.txt").write_text(text)
 
     def command(self, *words):
         return [self.pipe, "trainer", *words]
@@ -74,7 +81,7 @@ def chosen(shop, setup, made):
     shop.run("check", code=0, says="right")
     check(shop.run(*setup, code=0, says="is right already") == [], "made it again for nothing")
     made.write_text(now)
-    check(len(shop.run(*setup, code=0, says=".pipe/trainer: made", VERSION="3 12 1")) == 3, "not made again for 3.12")
+    check(len(shop.run(*setup, code=0, says=".pipe/trainer: made", VERSION="3 12 1")) == 5, "not made again for 3.12")
     check(made.read_text().endswith(" 3.12\n"), made.read_text())
     check(shop.run("setup", code=0, says="is right already", PATH="/nowhere") == [], "it looked for a Python")
 
@@ -89,7 +96,7 @@ def chosen(shop, setup, made):
     python.unlink()
     python.symlink_to(other)
     shop.run("check", code=1, says="was made with Python 3.12, and has 3.13 now; make it with: pipe trainer setup\n")
-    check(len(shop.run(*setup, code=0, says="made")) == 3, "not made again")
+    check(len(shop.run(*setup, code=0, says="made")) == 5, "not made again")
 
     install = "install one: apt install python3.11 python3.11-venv; or name one: --python PATH"
     for version, what in (("3 10 1", "is Python 3.10"), ("3 14 1", "is Python 3.14"), ("2 7 0", "is Python 2.7")):
@@ -97,6 +104,9 @@ def chosen(shop, setup, made):
         check(said == [] and not (shop.root / "new").exists(), f"{version}: something was begun")
     shop.run(*setup, "--dir", "new", code=1, says="apt install python3.12-venv", VERSION="3 12 0")
     shop.run(*setup, "--dir", "new", code=1, says="it does not tell its version", VERSION="Python")
+    shop.run("setup", "--python=3.12", "--dir", "new", code=1, PATH=str(shop.root / "nowhere"),
+             says="python3.12 is not on PATH, nor is uv, which could fetch it; install it: apt install python3.12 "
+                  "python3.12-venv")
 
     path = shop.root / "path"
     path.mkdir()
@@ -113,7 +123,8 @@ def chosen(shop, setup, made):
     offer("python3", "3 10 1")
     taken("wants Python 3.11, 3.12 and 3.13, and python3 is Python 3.10; install one: apt install python3.11", code=1)
     offer("python3.12", "3 12 0")
-    taken("python3 is Python 3.10, python3.12 is Python 3.12 without ensurepip; install one: apt install python3.12-venv;", code=1)
+    taken("python3 is Python 3.10, python3.12 is Python 3.12 without ensurepip; install the rest of it: apt install "
+          "python3.12-venv", code=1)
     (path / "python3.13").write_text("#!/bin/sh\nexit 127\n")  # like a wrapper for a version that is not installed
     (path / "python3.13").chmod(0o755)
     offer("python3.11", "3 11 1")
@@ -124,6 +135,75 @@ def chosen(shop, setup, made):
     offer("python3", "3 11 1")
     shutil.rmtree(shop.root / "found")
     taken("with python3, Python 3.11")
+
+
+def brought(shop, setup):
+    """Remedies where no Python fits, and the archive of CPython that the release has."""
+    path = shop.root / "bare"
+    path.mkdir()
+    for name in ("sha256sum", "tar", "gzip"):
+        (path / name).symlink_to(shutil.which(name))
+
+    def told(says, *words, code=1, **more):
+        return shop.run("setup", "--dir", "it", *words, code=code, says=says, PATH=str(path), **more)
+
+    archive = shop.root / "text2lm-python-3.11.2-linux-x86_64.tar.gz"
+    inside = shop.root / "python/bin"
+    inside.mkdir(parents=True)
+    (inside / "python3.11").write_text(FAKE.replace("#!/bin/sh\n", "#!/bin/sh\nPATH=/usr/bin:/bin\n"))
+    (inside / "python3.11").chmod(0o755)
+    subprocess.run(["tar", "-czf", archive, "-C", shop.root, "python"], check=True)
+    told("was built without the digest of an archive; unpack it and name its bin/python3", f"--python={archive}")
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    (shop.plugins / "train/python.txt").write_text(f"{archive.name} {digest}\n")
+    told(f"and no python3 is on PATH; this release has one, the file {archive.name}: "
+         f"pipe trainer setup --dir 'it' --python {archive.name}\n")
+    told(f"python3.11 is not on PATH, nor is uv, which could fetch it; this release has one, the file {archive.name}: "
+         f"pipe trainer setup --dir 'it' --python {archive.name}\n", "--python=3.11")
+    told("absent.tar.gz: there is no such file", "--python=absent.tar.gz")
+    told("from text2lm-python-3.11.2-linux-x86_64.tar.gz", f"--python={archive.name}", code=0)
+    check((shop.root / "it/made-from").read_text().endswith(" 3.11\n"), "not made")
+    check((shop.root / "it/python/bin/python3.11").exists(), "not unpacked in the environment")
+    other = shop.root / "other.tar.gz"
+    other.write_bytes(archive.read_bytes() + b"\0")
+    shop.lock("cpu", "jax==4\n")
+    found = hashlib.sha256(other.read_bytes()).hexdigest()
+    told(f"other.tar.gz: has the SHA-256 {found}, and {archive.name} of this program's release has {digest}; take that "
+         "file", f"--python={other}")
+
+    (path / "uv").write_text("""#!/bin/sh
+PATH=/usr/bin:/bin
+[ "$1" = --version ] && exit
+echo "uv $@ $UV_PYTHON_INSTALL_BIN" >> "$SAID"
+[ -z "$UV_EMPTY" ] || exit 0
+mkdir -p "$UV_PYTHON_INSTALL_DIR/cpython-$3.7/bin" && cp "$FAKE" "$UV_PYTHON_INSTALL_DIR/cpython-$3.7/bin/python$3"
+ln -s "cpython-$3.7" "$UV_PYTHON_INSTALL_DIR/cpython-$3"
+""")
+    (path / "uv").chmod(0o755)
+    told("and no python3 is on PATH; uv fetches one: pipe trainer setup --dir 'it' --python 3.13\n")
+    told("uv python install 3.12: left no bin/python3.12 in", "--python=3.12", UV_EMPTY="1")
+    said = told("with Python 3.12, which uv fetches", "--python=3.12", code=0, VERSION="3 12 1",
+                FAKE=str(inside / "python3.11"))
+    check(said[0] == "uv python install 3.12 0", said)
+    check((shop.root / "it/python/cpython-3.12.7/bin/python3.12").exists(), "not in the environment")
+
+    # Files that have arrived wait for the next attempt, if pip has no cache of its own.
+    shop.lock("cpu", "jax==5\n")
+    said = shop.run(*setup, "--dir", "it", code=1, says="hashes do not match", NO_CACHE="1", PIP_FAILS="1")
+    check(all(f"--cache-dir {shop.root}/it/cache" in line for line in said if " pip install " in line), said)
+    (shop.root / "it/cache").mkdir()
+    (shop.root / "it/cache/file").write_text("arrived")
+    shop.run(*setup, "--dir", "it", code=1, says="hashes do not match", NO_CACHE="1", PIP_FAILS="1")
+    check((shop.root / "it/cache/file").exists(), "what had arrived is gone")
+    shop.run(*setup, "--dir", "it", code=0, says="made", NO_CACHE="1")
+    check(not (shop.root / "it/cache").exists(), "the cache stayed")
+
+    shop.sizes("tpu 1 2\ncpu 1000 2000000000000000\n")
+    shop.lock("cpu", "jax==6\n")
+    shop.run(*setup, "--dir", "it", code=1, says="it: the environment has 1.78 PiB, and ")
+    shop.sizes("cpu 1048576 2097152\n")
+    shop.run(*setup, "--dir", "it", "--wheels", "absent", code=1, says="--wheels: absent: there is no such directory")
+    shop.run(*setup, "--dir", "it", code=0, says="1.00 MiB to download, 2.00 MiB on the disk")
 
 
 def main():
@@ -138,23 +218,28 @@ def main():
         shop.run("check", code=2, says="there is no environment for the trainer; make it with: pipe trainer setup\n")
         said = shop.run(*setup, code=0, says=".pipe/trainer: made")
         check(said[0] == "-m venv .pipe/trainer", said)
-        check(said[1].startswith("-m pip install") and "--require-hashes --no-deps -r" in said[1] and
-              said[1].endswith("/plugins/train/requirements-cpu.txt") and "index" not in said[1], said)
-        check(said[2].startswith("-c import jax"), said)
+        check(said[1] == "-m pip cache dir", said)
+        for line, lock in ((said[2], "installer"), (said[3], "requirements-cpu")):
+            check(line.startswith("-m pip install") and "--require-hashes --no-deps " in line and
+                  line.endswith(f"/plugins/train/{lock}.txt") and "index" not in line and "cache" not in line, said)
+            check("--only-binary=:all:" in line, said)
+        check("--progress-bar raw --resume-retries 20" in said[3], said)
+        check(said[4].startswith("-c import jax"), said)
         check(re.fullmatch(r"cpu [0-9a-f]{32} 3\.11\n", made.read_text()), made.read_text())
-        check("--only-binary=:all:" in said[1], said)
         shop.run("check", code=0, says=".pipe/trainer: right, its interpreter is")
         check(shop.run(*setup, code=0, says="is right already") == [], "made it again for nothing")
 
         chosen(shop, setup, made)
+        brought(shop, setup)
         shop.lock("cpu", "jax==2\n")
-        shop.run("check", code=1, says="made from other requirements than this program's; make it with: pipe trainer setup\n")
+        shop.run("check", code=1,
+                 says="made from other requirements than this program's; make it with: pipe trainer setup\n")
         shop.run(*setup, code=1, says="hashes do not match", PIP_FAILS="1")
         check(made.read_text() == "unfinished\n", made.read_text())
         shop.run("check", code=1, says="is unfinished; make it with: pipe trainer setup\n")
         shop.run(*setup, code=1, says="the first import ended with exit code 132", IMPORT_FAILS="1")
         shop.run("check", code=1, says="is unfinished")
-        check(len(shop.run(*setup, code=0, says="made")) == 3, "not made again")
+        check(len(shop.run(*setup, code=0, says="made")) == 5, "not made again")
         shop.run("check", code=0, says="right")
 
         shop.lock("tpu", "jax[tpu]==2\n")

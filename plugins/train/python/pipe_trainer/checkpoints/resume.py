@@ -5,6 +5,7 @@ from dataclasses import asdict
 from ..config import FREE, Model
 from ..exits import BAD_DATA, BAD_JOB, Ended
 from ..optim import optim
+from .environment import environment
 
 DEFAULTS = asdict(Model())  # of keys that checkpoints of earlier versions lack
 
@@ -13,7 +14,7 @@ def facts_of(setup, **progress):
     model = {key: value for key, value in asdict(setup.config.model).items() if key not in FREE}
     return {"model": model, "optimizer": optim.kind(setup.config.optimizer),
             "ema": setup.config.regularizers.ema > 0, "data": setup.rows.digest,
-            "seed": setup.job.seed, **adapters_of(setup), **units_of(setup), **progress}
+            "seed": setup.job.seed, "environment": environment(), **adapters_of(setup), **units_of(setup), **progress}
 
 
 def units_of(setup):

@@ -10,6 +10,7 @@ from .. import hosts
 from ..checkpoints import ckpt
 from ..checkpoints.continuation import Continuation
 from ..checkpoints.digests import BEFORE_DECAY, BEST
+from ..checkpoints.environment import difference
 from ..checkpoints.resume import check, facts_of
 from ..checkpoints.selection import Selection
 from ..data import blocks
@@ -106,6 +107,9 @@ class Loop:
             self.selection.forget_beyond(self.done)  # first: after a kill nothing else tells that it is to be done
             self.checkpoints.drop_beyond(self.done)
             self.events.emit("extend", **{"from": passed[-1], "to": self.done})
+        other = difference(facts)
+        if other:
+            self._warn(f"{self.checkpoints.path(self.done)}: {other}")
         self.events.emit("restore", path=self.checkpoints.path(self.done))
         if self.continuation.keeps(self.done) and self.done < self.job.steps:
             if self.checkpoints.pinned(BEFORE_DECAY) != self.done:

@@ -1,4 +1,4 @@
-#include "plugins/train/trainer_environment.h"
+#include "plugins/train/environment/trainer_environment.h"
 
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -30,14 +30,6 @@ constexpr std::uint64_t kLeastStack = 128 << 10;  // bytes; with less the interp
 std::string Content(const std::string& path) {
   Result<std::string> bytes = ReadWholeFile(path);
   return bytes.ok() ? std::move(*bytes) : std::string();
-}
-
-/// Quotes the words for a shell, for a command that a person copies.
-std::string SetupCommand(const std::string& directory, const std::string& extra) {
-  std::string command = "pipe trainer setup";
-  if (directory != kDefaultEnvironment) command += StrCat(" --dir '", directory, "'");
-  if (extra != "cpu") command += " --extra " + extra;
-  return command;
 }
 
 Status Unfit(std::string_view directory, std::string_view what, std::string_view command) {
@@ -96,6 +88,13 @@ Result<std::string> MarkOf(const std::string& extra) {
   }
   const std::string path = StrCat(BundledDirectory(), "/", kRequirements, extra, kText);
   return StrCat(extra, " ", DigestOf(Content(path)).ToHex());
+}
+
+std::string SetupCommand(const std::string& directory, const std::string& extra) {
+  std::string command = "pipe trainer setup";
+  if (directory != kDefaultEnvironment) command += StrCat(" --dir '", directory, "'");
+  if (extra != "cpu") command += " --extra " + extra;
+  return command;
 }
 
 Status CheckStack() {

@@ -11,11 +11,22 @@ namespace pipeline {
 struct EnvironmentSetup {
   std::string directory;
   std::string extra = "cpu";
-  std::string python;  // creates the environment; empty: a suitable one is searched
+  std::string python;  // as ChoosePython takes it; empty: a suitable one is searched
+  std::string wheels;  // a directory of FetchWheels; empty: pip's index
 };
 
 /// True: the environment was ready already. kFailedPrecondition: the directory belongs to somebody else.
 Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const PluginServices& call);
+
+struct WheelFetch {
+  std::string directory;
+  std::string extra = "cpu";
+  std::string python;   // runs pip; as in EnvironmentSetup
+  std::string version;  // of the Python that the wheels are for, such as 3.12; empty: of `python`
+};
+
+/// Fetches the wheels of an environment, for a machine without a network. Files that are there stay.
+Status FetchWheels(const WheelFetch& fetch, const PluginServices& call);
 
 /// In the place of the extra in `made-from`, for requirements of other people.
 inline constexpr const char* kLocked = "locked";

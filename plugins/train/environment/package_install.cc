@@ -1,0 +1,144 @@
+#include "plugins/train/environment/package_install.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "base/whole_file.h"
+#include "plugins/train/environment/setup_step.h"
+#include "plugins/train/environment/trainer_environment.h"
+
+namespace pipeline {
+
+namespace {
+
+/// `EXTRA DOWNLOADED INSTALLED` in each line. tests/trainer/locks.py compares it with the index.
+constexpr const char* kSizes = "/sizes.txt";
+/// The pip that shows its progress and resumes a file. An environment begins with the pip of its Python.
+constexpr const char* kPip = "/installer.txt";
+constexpr const char* kResumptions = "20";
+constexpr std::size_t kMostLine = 4096;
+
+std::string PipRequirements() { return BundledDirectory() + kPip; }
+
+std::vector<std::string> Words(const PackageInstall& install, const char* command) {
+  std::vector<std::string> words = {install.python,
+                                    "-m",
+                                    "pip",
+                                    command,
+                                    "--disable-pip-version-check",
+                                    "--no-input",
+                                    "--only-binary=:all:",
+                                    "--require-hashes",
+                                    "--no-deps"};
+  if (!install.cache.empty()) words.insert(words.end(), {"--cache-dir", install.cache});
+  return words;
+}
+
+void Add(std::vector<std::string>& words, std::initializer_list<std::string> more) {
+  words.insert(words.end(), more);
+}
+
+/// True if `line` is `BEFORE rest`.
+bool Cut(std::string_view& line, std::string_view before) {
+  if (!line.starts_with(before)) return false;
+  line.remove_prefix(before.size());
+  return true;
+}
+
+/// "jaxlib-0.10.2-….whl (93.1 MB)" is jaxlib 0.10.2.
+std::string FileIn(std::string_view words) {
+  const std::string_view file = words.substr(0, words.find(' '));
+  const std::size_t version = file.find('-');
+  if (version == std::string_view::npos) return std::string(file);
+  const std::size_t end = file.find('-', version + 1);
+  return StrCat(file.substr(0, version), " ", file.substr(version + 1, end - version - 1));
+}
+
+/// Installs the pip of the release with these words, and then runs it.
+Status ByNewPip(const PackageInstall& install, const std::vector<std::string>& source,
+                const std::string& name, std::vector<std::string> packages, const PluginServices& call) {
+  std::vector<std::string> pip = Words(install, "install");
+  pip.insert(pip.end(), source.begin(), source.end());
+  Add(pip, {"-r", PipRequirements()});
+  RETURN_IF_ERROR(RunStep({.name = "pip install pip", .argv = std::move(pip), .log = install.log}, call));
+  PipProgress progress(install.downloaded, [&](std::uint64_t done, std::uint64_t of, std::string_view text) {
+    call.Progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(of), text);
+  });
+  Add(packages, {"--progress-bar", "raw", "--resume-retries", kResumptions, "-r", install.requirements});
+  const Status status = RunStep({.name = name,
+                                 .argv = std::move(packages),
+                                 .log = install.log,
+                                 .output = [&progress](std::string_view bytes) { progress.Append(bytes); }},
+                                call);
+  call.Progress(0, 0, "");  // ends the line of the progress
+  return status;
+}
+
+}  // namespace
+
+EnvironmentSizes SizesOf(std::string_view extra) {
+  const Result<std::string> text = ReadWholeFile(BundledDirectory() + kSizes);
+  std::istringstream lines(text.ok() ? *text : std::string());
+  std::string name;
+  EnvironmentSizes sizes;
+  while (lines >> name >> sizes.downloaded >> sizes.installed)
+    if (name == extra) return sizes;
+  return {};
+}
+
+void PipProgress::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find_first_of("\n\r");
+    if (line_.size() < kMostLine) line_ += bytes.substr(0, std::min(end, kMostLine));
+    if (end == std::string_view::npos) return;
+    TakeLine(line_);
+    line_.clear();
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+void PipProgress::TakeLine(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  if (Cut(line, "Progress ")) {
+    std::uint64_t here = 0, of = 0;
+    std::string word;
+    std::istringstream words{std::string(line)};
+    if (!(words >> here >> word >> of)) return;
+    Say(here);
+    if (here == of) done_ += of;
+  } else if (Cut(line, "Downloading ")) {
+    file_ = FileIn(line);
+    Say(0);
+  } else if (line.starts_with("Installing collected packages")) {
+    tell_(0, 0, "installing the packages");
+  }
+}
+
+void PipProgress::Say(std::uint64_t current) {
+  const std::uint64_t done = done_ + current;
+  // Wheels for another Python have another size.
+  const std::uint64_t of = all_ == 0 ? 0 : std::max(all_, done + 1);
+  tell_(done, of,
+        StrCat("downloading ", file_, ": ", HumanBytes(done), of == 0 ? "" : " of " + HumanBytes(of)));
+}
+
+Status InstallPackages(const PackageInstall& install, const PluginServices& call) {
+  std::vector<std::string> source;
+  if (!install.wheels.empty()) source = {"--no-index", "--find-links", install.wheels};
+  std::vector<std::string> packages = Words(install, "install");
+  packages.insert(packages.end(), source.begin(), source.end());
+  return ByNewPip(install, source, "pip install", std::move(packages), call);
+}
+
+Status DownloadPackages(const PackageInstall& install, const std::string& version,
+                        const PluginServices& call) {
+  std::vector<std::string> packages = Words(install, "download");
+  if (!version.empty()) Add(packages, {"--python-version", version});
+  Add(packages, {"--dest", install.wheels, "-r", PipRequirements()});
+  return ByNewPip(install, {}, "pip download", std::move(packages), call);
+}
+
+}  // namespace pipeline
