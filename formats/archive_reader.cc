@@ -238,4 +238,9 @@ Result<std::unique_ptr<ArchiveReader>> OpenZip(const ByteFile& file, std::stop_t
   return Started(std::make_unique<Reader>(ArchiveKind::kZip, Input(file, std::move(stop))));
 }
 
+std::string ArchiveLibraryVersion() {
+  const int number = archive_version_number();
+  return StrCat(number / 1'000'000, ".", number / 1000 % 1000, ".", number % 1000);
+}
+
 }  // namespace pipeline

@@ -13,6 +13,8 @@
 
 namespace pipeline {
 
+std::string ArchiveLibraryVersion();
+
 enum class ArchiveKind : std::uint8_t { kTar, kZip };
 
 /// Number of leading bytes that DetectArchive needs; a shorter input is passed whole.

@@ -11,7 +11,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr FooterKind kPartitionKind = {"partition file", "PIPEPART", 1};
 constexpr std::size_t kFrameHeaderBytes = 16;
 
 struct FrameHeader {

@@ -12,11 +12,13 @@
 #include "base/byte_reader.h"
 #include "base/digest.h"
 #include "base/result.h"
+#include "formats/footer.h"
 #include "formats/partition_rows.h"
 #include "formats/zstd_frame.h"
 
 namespace pipeline {
 
+inline constexpr FooterKind kPartitionKind = {"partition file", "PIPEPART", 1};
 inline constexpr std::size_t kPartitionFrameBytes = 1 << 20;     // uncompressed; a larger record is alone
 inline constexpr std::size_t kMaxPartitionFrameBytes = 1 << 30;  // uncompressed
 

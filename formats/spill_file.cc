@@ -10,8 +10,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr FooterKind kSpillKind = {"spill file", "PIPESPIL", 1};
-
 /// Parses, checks and sums the bins of a split.
 void ParseBins(Decoder& in, SpillSplit& split) {
   std::uint64_t bin = 0;  // one above the last bin

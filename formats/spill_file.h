@@ -13,10 +13,12 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "formats/coding.h"
+#include "formats/footer.h"
 #include "formats/zstd_frame.h"
 
 namespace pipeline {
 
+inline constexpr FooterKind kSpillKind = {"spill file", "PIPESPIL", 1};
 inline constexpr std::size_t kSpillFrameBytes = 64 << 10;    // uncompressed; a larger row is alone
 inline constexpr std::size_t kMaxSpillFrameBytes = 1 << 30;  // uncompressed
 

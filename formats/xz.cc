@@ -354,4 +354,6 @@ std::unique_ptr<ByteReader> NewXzBlockReader(const XzBlock& block, ByteReader& i
   return std::make_unique<XzBlockReader>(block, input);
 }
 
+std::string XzLibraryVersion() { return lzma_version_string(); }
+
 }  // namespace pipeline

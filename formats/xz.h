@@ -18,6 +18,9 @@ namespace pipeline {
 /// Value of the key `format` for xz.
 inline constexpr std::string_view kXzName = "xz";
 
+/// The version of the library that is loaded, as in ArchiveLibraryVersion and ZstdLibraryVersion.
+std::string XzLibraryVersion();
+
 /// Returns true if xz data begins with `front`.
 bool IsXz(std::string_view front);
 

@@ -55,4 +55,6 @@ Status ZstdFrameCoder::Expand(std::string_view frame, std::size_t raw_size, std:
   return {};
 }
 
+std::string ZstdLibraryVersion() { return ZSTD_versionString(); }
+
 }  // namespace pipeline

@@ -10,6 +10,8 @@
 
 namespace pipeline {
 
+std::string ZstdLibraryVersion();
+
 /// Largest ratio of a zstd frame: a block of 4 bytes holds at most 128 KiB. A frame that markers more is
 /// damaged.
 inline constexpr std::size_t kMaxZstdRatio = 32768;

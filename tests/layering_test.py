@@ -72,7 +72,7 @@ CATCH_ALL = ("dag/run/segment.cc", "dag/run/executor.cc", "cli/main.cc", "plugin
 GETENV = ("cli/*", "tests/*", "bench/*", "storage/remote/http/environment.cc", "plugins/train/plugin.cc")
 
 # Headers that the build makes.
-GENERATED = ("plugins/native/build_id.h",)
+GENERATED = ("plugins/native/build_id.h", "cli/commands/commit.h")
 
 # Mutexes with annotations that clang checks.
 MUTEX = "base/mutex.h"

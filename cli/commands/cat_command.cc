@@ -72,7 +72,6 @@ class RecordPrinter final : public RecordOutput {
 };
 
 constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
-constexpr std::string_view kRunLogVersion = "# pipe run log v1";
 
 /// Returns 16 digits, because a hash has no meaning as a number.
 std::string Hex64(std::uint64_t word) {
@@ -266,14 +265,15 @@ Json FieldsToJson(std::string_view fields) {
 }
 
 Status PrintRunLog(const ByteFile& file, RecordPrinter& printer) {
+  constexpr std::string_view kFirstLine = kRunLogFirstLine.substr(0, kRunLogFirstLine.size() - 1);
   std::uint64_t number = 0;
   std::uint64_t damaged = 0;
   std::uint64_t first_damaged = 0;
   RETURN_IF_ERROR(ForEachLine(file, [&](std::string_view line, bool ended) -> Result<bool> {
     ++number;
-    if (number == 1 && line != kRunLogVersion)
+    if (number == 1 && line != kFirstLine)
       return Status(Code::kFailedPrecondition,
-                    StrCat("line 1: not '", kRunLogVersion, "': written by another version"));
+                    StrCat("line 1: not '", kFirstLine, "': written by another version"));
     if (number == 1 || !ended) return true;  // a line without its end is still being written
     const std::optional<LineHead> head = ScanLine(line);
     if (!head) {

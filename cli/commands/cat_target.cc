@@ -9,7 +9,10 @@
 #include "cli/workspace/artifact_location.h"
 #include "dag/books/manifest.h"
 #include "dag/books/quarantine.h"
+#include "dag/books/run_log_line.h"
 #include "dag/records/partition_output.h"
+#include "formats/partition_file.h"
+#include "formats/spill_file.h"
 #include "stages/all/builtin.h"
 #include "stages/verify/example_reader.h"
 #include "stages/verify/text_lines.h"
@@ -23,9 +26,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kFrontBytes = 4096;
-constexpr std::string_view kPartitionMagic = "PIPEPART";
-constexpr std::string_view kSpillMagic = "PIPESPIL";
-constexpr std::string_view kRunLogFront = "# pipe run log v";
 constexpr std::string_view kQuarantineFront = R"({"index":)";
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -56,8 +56,8 @@ bool BeginsWithQuarantine(std::string_view front) {
 
 /// Returns the kind of an object by its first bytes. Absent: it may be a shard or text.
 std::optional<ObjectKind> KindByFront(std::string_view front) {
-  if (front.starts_with(kPartitionMagic)) return ObjectKind::kPartition;
-  if (front.starts_with(kSpillMagic)) return ObjectKind::kSpill;
+  if (front.starts_with(kPartitionKind.magic)) return ObjectKind::kPartition;
+  if (front.starts_with(kSpillKind.magic)) return ObjectKind::kSpill;
   if (front.starts_with(kRunLogFront)) return ObjectKind::kRunLog;
   if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
   return std::nullopt;

@@ -43,7 +43,8 @@ int RunCall(const Call& call);
 
 /// Returns the text of `pipe --version`, a line each: "pipe 0.1.0"; the commit that the program was built
 /// from, "unknown" if it was built outside a clone; the ABI of plugins; the libraries whose version is a part
-/// of recipes.
+/// of recipes; other libraries that read what strangers made; the newest versions of the forms that are
+/// written.
 std::string VersionText();
 
 /// Runs the words of `call` with the first plugin that has such a command. If none has: prints the

@@ -21,6 +21,8 @@ std::string Section(const Plugin& plugin) {
     text += StrCat("  stage    ", stage.name.substr(plugin.name().size() + 1), "  ", stage.help, "\n");
   for (const CommandEntry& command : plugin.description().commands)
     text += StrCat("  command  pipe ", command.name, "  ", command.help, "\n");
+  for (const FormVersion& form : plugin.description().forms)
+    text += StrCat("  format   ", form.name, "  ", form.newest, "\n");
   return text;
 }
 

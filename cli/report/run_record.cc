@@ -126,7 +126,6 @@ void ListFields(Fields& fields, T& end) {
 
 namespace {
 
-constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMostLengths = 128;
 
 /// Returns an event under construction. `stage`: its member of that name; empty: it has none.
@@ -235,7 +234,7 @@ std::string_view FateOf(const RecordedStage& stage, std::string_view reason) {
 
 std::string EncodeEvent(const RecordedBegin& begin) {
   JsonWriter event = EventOf("run");
-  event.Written("record", kVersion);
+  event.Written("record", kRunRecordVersion);
   return LineOf(std::move(event), begin);
 }
 std::string EncodeEvent(const RecordedStage& stage) { return LineOf(EventOf("stage"), stage); }
@@ -295,10 +294,10 @@ Result<RunRecord> ParseRunRecord(std::string_view lines) {
     if (!begun) {
       if (kind != "run" || !event->Has("record"))
         return Status(Code::kInvalidArgument, "it does not begin with an event `run`: no record of a run");
-      if ((*event)["record"].AsInt() > kVersion)
+      if ((*event)["record"].AsInt() > kRunRecordVersion)
         return Status(Code::kFailedPrecondition,
                       StrCat("written by a newer pipe: record version ", (*event)["record"].AsInt(),
-                             ", this one reads ", kVersion));
+                             ", this one reads ", kRunRecordVersion));
       record.begin = JsonFields::ReadLoosely<RecordedBegin>(*event);
       record.begin.started = std::max<std::int64_t>(record.begin.started, 0);
       begun = true;

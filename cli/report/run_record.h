@@ -19,6 +19,9 @@
 
 namespace pipeline {
 
+/// The version of its form that is written; newer ones are refused.
+inline constexpr std::int64_t kRunRecordVersion = 1;
+
 struct RecordedStage {
   std::string name;
   std::string type;

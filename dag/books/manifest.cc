@@ -92,7 +92,6 @@ constexpr std::string_view kSealKey = "seal";
 constexpr std::array<std::string_view, 14> kUnsealedKeys = {
     kVersionKey, "stage",    "recipe",    "content", "lineage",    "schema", "splits",
     "counts",    "sidecars", "followers", "shards",  "partitions", "facts",  "continues"};
-constexpr std::uint32_t kManifestVersion = 1;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // some 5 million entries
 
 // ------------------------------------------------------------------------------------------ seal

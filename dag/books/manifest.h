@@ -23,6 +23,9 @@ namespace pipeline {
 /// The name of every manifest, in the artifact's own directory.
 inline constexpr std::string_view kManifestName = "MANIFEST.json";
 
+/// The version of its form that is written; no other one is read.
+inline constexpr std::uint32_t kManifestVersion = 1;
+
 /// One shard of a published artifact.
 struct ManifestShard {
   std::string split;

@@ -18,16 +18,14 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kVersionPrefix = "# pipe run log v";
-constexpr std::uint32_t kLogVersion = 1;
 constexpr std::size_t kTypicalLine = 256;  // bytes; only to size the table of units
 
 /// Returns the version that the first line of `text` names. Absent: it is no complete first line.
 std::optional<std::uint32_t> VersionOf(std::string_view text) {
-  if (text.substr(0, kVersionPrefix.size()) != kVersionPrefix) return std::nullopt;
+  if (text.substr(0, kRunLogFront.size()) != kRunLogFront) return std::nullopt;
   const char* end = text.data() + text.size();
   std::uint32_t version = 0;
-  const auto [after, error] = std::from_chars(text.data() + kVersionPrefix.size(), end, version);
+  const auto [after, error] = std::from_chars(text.data() + kRunLogFront.size(), end, version);
   if (error == std::errc::result_out_of_range) return UINT32_MAX;
   if (error != std::errc() || after == end || *after != '\n') return std::nullopt;
   return version;
@@ -196,11 +194,11 @@ Result<std::string> CheckVersion(const std::string& path, Result<std::string> te
                                  std::string_view what_happens, bool* unreadable) {
   if (!text.ok() || text.value().empty()) return text;
   const std::optional<std::uint32_t> version = VersionOf(*text);
-  if (version && *version > kLogVersion)
+  if (version && *version > kRunLogVersion)
     return Status(Code::kFailedPrecondition,
                   StrCat(path, ": written by a newer program: version ", *version, " where this one reads ",
-                         kLogVersion, "; use the newer program, or another --work"));
-  if (version == kLogVersion) return text;
+                         kRunLogVersion, "; use the newer program, or another --work"));
+  if (version == kRunLogVersion) return text;
   LogWarning(StrCat(path, version ? StrCat(": has the older version ", *version) : ": is not a run log",
                     ", so that nothing in it counts as done; ", what_happens));
   *unreadable = true;

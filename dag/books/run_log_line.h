@@ -10,8 +10,11 @@
 
 namespace pipeline {
 
-/// The first line of a run log.
+/// The first line of a run log: the front, the version, LF.
 inline constexpr std::string_view kRunLogFirstLine = "# pipe run log v1\n";
+inline constexpr std::string_view kRunLogFront = kRunLogFirstLine.substr(0, 16);
+inline constexpr std::uint32_t kRunLogVersion = static_cast<std::uint32_t>(kRunLogFirstLine[16] - '0');
+static_assert(kRunLogFront.ends_with('v') && kRunLogFirstLine.find('\n') == 17);
 
 /// The parts of a line that are known without decoding it. Views into the line. `unit` is still escaped;
 /// empty: the line has none.

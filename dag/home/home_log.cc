@@ -16,7 +16,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kAnyFirstLine = "# pipe run log v";
 constexpr std::string_view kWholeSuffix = "-all";
 constexpr int kDigits = 8;
 constexpr std::uint32_t kMostNumber = 99'999'999;
@@ -64,7 +63,7 @@ std::map<std::uint32_t, ObjectInfo> NeededOf(const std::vector<ObjectInfo>& list
 /// Appends the lines of a segment. False: it is none.
 bool AddSegment(std::string_view bytes, std::string& text) {
   const std::size_t end = bytes.find('\n');
-  if (!bytes.starts_with(kAnyFirstLine) || end == std::string_view::npos) return false;
+  if (!bytes.starts_with(kRunLogFront) || end == std::string_view::npos) return false;
   const std::string_view first = bytes.substr(0, end + 1);
   if (text.empty()) text = first;
   // A newer version must be seen by the reader of the log.

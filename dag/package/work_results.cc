@@ -13,7 +13,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 3;
 constexpr std::uint32_t kOneLine = 2;  // of a record without `partition`; 1: it has the text of its lineage
 constexpr std::uint64_t kMaxRecord = 64 << 20;
 constexpr std::uint64_t kMaxLineage = std::uint64_t{1} << 30;
@@ -136,7 +135,8 @@ std::string EncodeUnitRecord(const UnitRecord& record) {
     return text;
   };
   JsonWriter json;
-  json.Written("pipe_done", record.partition ? kVersion : kOneLine).Written("line", text_of(record.line));
+  json.Written("pipe_done", record.partition ? kWorkResultVersion : kOneLine)
+      .Written("line", text_of(record.line));
   if (record.partition) json.Written("partition", text_of(*record.partition));
   json.Written("lineage", record.lineage).Loose("who", record.who);
   if (record.took.count() > 0) json.Written("took_ms", record.took);
@@ -145,12 +145,12 @@ std::string EncodeUnitRecord(const UnitRecord& record) {
 }
 
 Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit) {
-  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_done", kVersion));
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_done", kWorkResultVersion));
   Status status;
   JsonFields fields(json, "", status);
   const std::uint64_t version = fields.Number("pipe_done");
   const std::string line = fields.Text("line");
-  const std::string partition = version < kVersion ? std::string() : fields.Text("partition");
+  const std::string partition = version < kWorkResultVersion ? std::string() : fields.Text("partition");
   UnitRecord record;
   if (version < kOneLine) {
     record = RecordOf({}, fields.Text("lineage"));
@@ -161,7 +161,7 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   ASSIGN_OR_RETURN(record.line, DecodeMember("line", line));
   if (record.line.unit != unit)
     return Status(Code::kDataLoss, StrCat("line: it is about ", record.line.unit));
-  if (version == kVersion) {
+  if (version == kWorkResultVersion) {
     ASSIGN_OR_RETURN(record.partition, DecodeMember("partition", partition));
     if (!IsOfInput(*record.partition, unit))
       return Status(Code::kDataLoss, StrCat("partition: it is about ", record.partition->unit));

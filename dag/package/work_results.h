@@ -24,6 +24,9 @@
 
 namespace pipeline {
 
+/// The newest version of the form of a work result; older ones are read, too.
+inline constexpr std::uint32_t kWorkResultVersion = 3;
+
 /// A work result: a line of a worker's log, or the last two about an input.
 struct UnitRecord {
   UnitLine line;

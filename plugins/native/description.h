@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/command_entry.h"
+#include "base/form_version.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
@@ -20,7 +21,8 @@ struct PluginDescription {
   std::map<std::string_view, std::vector<std::string_view>> verified_inputs = {};
   /// By stage type: the keys whose value may be the path of a file, whose digest enters the recipe.
   std::map<std::string_view, std::vector<std::string_view>> content_keys = {};
-  std::deque<std::string> texts = {};  // those texts of `stages` that are no constants
+  std::vector<FormVersion> forms = {};  // of its files, for `pipe plugins`; empty: unknown
+  std::deque<std::string> texts = {};   // those texts of `stages` that are no constants
 
   /// The type with this name in the pipeline file; null: there is none.
   const StageType* Find(std::string_view plugin, std::string_view name) const {

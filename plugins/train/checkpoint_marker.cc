@@ -128,12 +128,13 @@ std::optional<std::int64_t> StepOfPartRecord(std::string_view name) {
 }
 
 Result<std::optional<LocalPart>> ParseLocalPart(const Json& json, std::string_view where) {
-  if (json["pipe_checkpoint"].AsInt() == 1) return std::optional<LocalPart>();
+  if (json["pipe_checkpoint"].AsInt() == kWholeCheckpoint) return std::optional<LocalPart>();
   LocalPart local;
   local.unfinished = IsUnfinished(json);
   local.fetched = json["fetched"].AsBool();
   const bool placed = ReadPlace(json, local);
-  if (json["pipe_checkpoint"].AsInt() != 2 || local.step < 0 || (!local.unfinished && !placed))
+  if (json["pipe_checkpoint"].AsInt() != kCheckpointOfParts || local.step < 0 ||
+      (!local.unfinished && !placed))
     return Malformed(where, "list of a checkpoint's files, of version 1 or 2");
   if (local.unfinished) return std::optional(std::move(local));
   ASSIGN_OR_RETURN(local.part.files, ParseFiles(json["files"], where));
@@ -196,7 +197,7 @@ std::vector<CheckpointMarker::Folder> CheckpointMarker::Folders() const {
 
 Json CheckpointMarker::ToJson() const {
   Json json;
-  json["pipe_checkpoint"] = by_parts() ? 2 : 1;
+  json["pipe_checkpoint"] = by_parts() ? kCheckpointOfParts : kWholeCheckpoint;
   json["step"] = step;
   if (!by_parts()) json["files"] = FilesToJson(files);
   if (by_parts()) {
@@ -234,14 +235,15 @@ Result<CheckpointMarker> ParseCheckpointMarker(std::string_view text, std::strin
 
 Result<CheckpointMarker> ReadCheckpointMarker(const Json& json, std::string_view where) {
   const std::int64_t version = json["pipe_checkpoint"].AsInt();
-  const Json& list = version == 2 ? json["parts"] : json["files"];
-  if (version < 1 || version > 2 || !json["step"].is_int() || !list.is_array() || list.AsArray().empty())
+  const Json& list = version == kCheckpointOfParts ? json["parts"] : json["files"];
+  if (version < kWholeCheckpoint || version > kCheckpointOfParts || !json["step"].is_int() ||
+      !list.is_array() || list.AsArray().empty())
     return Status(Code::kDataLoss, StrCat(where, ": is no marker of a checkpoint, of version 1 or 2"));
   CheckpointMarker marker;
   marker.step = json["step"].AsInt();
   if (json["best"].is_object()) marker.best = json["best"];
   ASSIGN_OR_RETURN(marker.pinned, ParsePins(json, where));
-  if (version == 1) {
+  if (version == kWholeCheckpoint) {
     ASSIGN_OR_RETURN(marker.files, ParseFiles(list, where));
     return marker;
   }

@@ -25,6 +25,9 @@ inline constexpr std::size_t kIdDigits = 16;
 /// kIdDigits hexadecimal digits, derived from the names, lengths and checksums of the files.
 std::string DigestOfFiles(const std::vector<FileFacts>& files);
 
+/// The versions of a marker, and of the list of a checkpoint's files: of one host, and of parts.
+inline constexpr std::uint32_t kWholeCheckpoint = 1, kCheckpointOfParts = 2;
+
 struct CheckpointPart {
   int host = 0;
   std::vector<FileFacts> files;  // by name

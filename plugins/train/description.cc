@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/command_table.h"
+#include "plugins/train/input_check.h"
 #include "plugins/train/model_file.h"
 
 namespace pipeline {
@@ -152,6 +154,7 @@ std::unique_ptr<const PluginDescription> Description() {
   description->content_keys = {{train.name, {"environment"}}};
   description->stages.push_back(std::move(train));
   description->commands = TrainCommands();
+  description->forms = {{"trainer contract", kTrainerContract}, {"checkpoint", kCheckpointOfParts}};
   return description;
 }
 

@@ -330,7 +330,7 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
 
 Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   Json file;
-  file["pipe_job"] = 1;
+  file["pipe_job"] = kTrainerContract;
   file["name"] = job.stage;
   file["recipe"] = job.recipe;
   file["run_dir"] = job.run_dir;

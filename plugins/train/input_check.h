@@ -42,6 +42,9 @@ Status CheckMakers(const Json& settings, const Json& makers);
 /// damaged.
 Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read);
 
+/// The version of CONTRACT.md.
+inline constexpr int kTrainerContract = 1;
+
 /// The job file: CONTRACT.md, section 3.
 Json JobFile(const TrainJob& job, const TrainInputs& inputs);
 

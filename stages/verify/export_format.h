@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/form_version.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "stages/verify/example_reader.h"
 #include "stages/verify/export_check.h"
@@ -37,6 +38,8 @@ struct ExportFormat {
   /// The most tokens of a line that a stage with this configuration writes; 0: no limit; absent: its
   /// records are no such lines. Null: always absent.
   std::optional<std::int64_t> (*longest_line)(const Json& config, const Schema& schema) = nullptr;
+  /// The form of a file of our own in the artifact; without a name: it has none.
+  FormVersion form = {};
 };
 
 /// Everything that a check knows about stages. The tables outlive the check.

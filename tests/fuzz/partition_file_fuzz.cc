@@ -11,7 +11,6 @@
 namespace pipeline {
 namespace {
 
-constexpr FooterKind kPartitionKind = {"partition file", "PIPEPART", 1};
 const PartitionColumns kColumns = {{"text", PartitionColumnType::kUtf8},
                                    {"cuts", PartitionColumnType::kU32List},
                                    {"split", PartitionColumnType::kU8}};

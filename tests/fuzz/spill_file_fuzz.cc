@@ -12,8 +12,6 @@
 namespace pipeline {
 namespace {
 
-constexpr FooterKind kSpillKind = {"spill file", "PIPESPIL", 1};
-
 struct Row {
   std::uint8_t split = 0;
   std::uint64_t hash = 0;

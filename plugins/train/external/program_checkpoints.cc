@@ -22,7 +22,7 @@ std::string CopyName(std::int64_t step) { return StrCat("checkpoints/", step); }
 std::string MarkerName(std::int64_t step) { return CopyName(step) + ".json"; }
 
 Json UnfinishedMarker(std::int64_t step) {
-  return Json::Object{{"pipe_checkpoint", 1}, {"step", step}, {"unfinished", true}};
+  return Json::Object{{"pipe_checkpoint", kWholeCheckpoint}, {"step", step}, {"unfinished", true}};
 }
 
 /// A hard link to a symbolic link would lose its target.

@@ -224,7 +224,8 @@ ExportFormat PackedExport() {
           .verify = MakePackedCheck,
           .read = ReadPacked,
           .claims = IsPackedFile,
-          .print_spilled = PrintSpilledRow};
+          .print_spilled = PrintSpilledRow,
+          .form = {kPackedInfoFile, kNewestPacked}};
 }
 
 }  // namespace pipeline

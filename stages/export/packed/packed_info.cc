@@ -19,7 +19,6 @@ constexpr std::uint32_t kVersion = 1;         // of Examples in TFRecords, witho
 constexpr std::uint32_t kOtherVersion = 2;    // of all rows that a reader of version 1 would misread
 constexpr std::uint32_t kWeightsVersion = 3;  // of rows with weights
 constexpr std::uint32_t kDocumentsVersion = 4;
-constexpr std::uint32_t kNewest = 5;  // of rows of a vocab.txt
 
 /// In the order of Packing.
 constexpr std::array<std::string_view, 3> kPackings = {kStreamPacking, kBestFitPacking, kDocumentsPacking};
@@ -37,7 +36,7 @@ bool HasVocabulary(const PackedInfo& info) { return KindOf(info.tokenizer) == To
 
 std::uint32_t VersionOf(const PackedInfo& info) {
   if (info.documents()) return kDocumentsVersion;
-  if (HasVocabulary(info)) return kNewest;
+  if (HasVocabulary(info)) return kNewestPacked;
   if (info.weights) return kWeightsVersion;
   return info.encoding == PackedEncoding::kExample && !info.segments ? kVersion : kOtherVersion;
 }
@@ -207,9 +206,9 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   Status status;
   JsonFields fields(*json, "", status);
   const std::uint64_t version = fields.Number(kVersionKey);
-  if (status.ok() && (version < kVersion || version > kNewest))
+  if (status.ok() && (version < kVersion || version > kNewestPacked))
     return Status(Code::kFailedPrecondition, StrCat(kVersionKey, ": ", version, " where this program reads ",
-                                                    kNewest, "; use the program that wrote it"));
+                                                    kNewestPacked, "; use the program that wrote it"));
   PackedInfo info;
   const std::string_view encoding = (*json)["encoding"].AsString("example");
   const std::optional<PackedEncoding> known = PackedEncodingOf(encoding);

@@ -16,6 +16,9 @@
 
 namespace pipeline {
 
+/// The newest version of packed.json, of rows of a vocab.txt; all older ones are written and read, too.
+inline constexpr std::uint32_t kNewestPacked = 5;
+
 struct PackedTotals {
   std::uint64_t rows = 0;    // or documents
   std::uint64_t tokens = 0;  // the sum of lengths; a row has one target fewer than tokens

@@ -151,7 +151,6 @@ void ListFields(Fields& fields, T& directory) {
 namespace {
 
 constexpr std::string_view kVersionKey = "pipe_tfdata";
-constexpr std::uint32_t kVersion = 1;
 
 }  // namespace
 
@@ -163,7 +162,7 @@ std::uint64_t TfdataSplit::ids() const {
 
 std::string TfdataInfoJson(const TfdataInfo& info) {
   Json json;
-  json[kVersionKey] = kVersion;
+  json[kVersionKey] = kTfdataVersion;
   json["eos"] = info.eos;
   json["tokenizer"] = ToJson(info.tokenizer);
   json["splits"] = Json::Object{};
@@ -181,9 +180,9 @@ Result<TfdataInfo> ParseTfdataInfo(std::string_view text) {
   Status status;
   JsonFields fields(*json, "", status);
   const std::uint64_t version = fields.Number(kVersionKey);
-  if (status.ok() && version != kVersion)
+  if (status.ok() && version != kTfdataVersion)
     return Status(Code::kFailedPrecondition, StrCat(kVersionKey, ": ", version, " where this program reads ",
-                                                    kVersion, "; use the program that wrote it"));
+                                                    kTfdataVersion, "; use the program that wrote it"));
   TfdataInfo info;
   info.eos = fields.Text("eos");
   const Json& tokenizer = fields.Object("tokenizer");

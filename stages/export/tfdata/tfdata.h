@@ -54,6 +54,8 @@ std::string TfdataMetadataBytes(const TfdataMetadata& metadata);
 Result<TfdataMetadata> ParseTfdataMetadata(std::string_view bytes);
 
 inline constexpr std::string_view kTfdataInfoFile = "tfdata.json";
+/// The version of its form that is written; no other one is read.
+inline constexpr std::uint32_t kTfdataVersion = 1;
 inline constexpr std::string_view kTfdataModelFile = "tokenizer.model";
 
 struct TfdataDirectory {

@@ -204,8 +204,11 @@ bool IsSnapshot(const NamedFile& file) { return file.name.ends_with(".snapshot")
 }  // namespace
 
 ExportFormat TfdataExport() {
-  return {
-      .stage = WriteTfdataType(), .verify = NewCheck<TfdataCheck>, .read = ReadTfdata, .claims = IsSnapshot};
+  return {.stage = WriteTfdataType(),
+          .verify = NewCheck<TfdataCheck>,
+          .read = ReadTfdata,
+          .claims = IsSnapshot,
+          .form = {kTfdataInfoFile, kTfdataVersion}};
 }
 
 }  // namespace pipeline

@@ -55,4 +55,9 @@ std::optional<std::string> ResolveLocation(const std::string& base, std::string_
   return Part(parsed, CURLUPART_URL);
 }
 
+std::string HttpLibraryVersion() {
+  const curl_version_info_data& facts = *curl_version_info(CURLVERSION_NOW);
+  return StrCat(facts.version, " (", facts.ssl_version != nullptr ? facts.ssl_version : "no TLS", ")");
+}
+
 }  // namespace pipeline

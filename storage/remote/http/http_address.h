@@ -9,6 +9,9 @@
 
 namespace pipeline {
 
+/// The version of the loaded libcurl, and in brackets its library of TLS.
+std::string HttpLibraryVersion();
+
 /// Scheme, host and port, as `https://host:443`; kInvalidArgument if `url` is not an http or https URL.
 Result<std::string> HttpServerOf(const std::string& url);
 

@@ -81,12 +81,14 @@ TEST(CommandsTest, TwoTablesShareNoValues) {
   EXPECT_FALSE(CatsJson(other));
 }
 
-TEST(VersionTextTest, NamesTheCommitTheAbiAndTheLibrariesOfRecipes) {
+TEST(VersionTextTest, NamesTheCommitTheAbiTheLibrariesAndTheForms) {
   const std::string text = VersionText();
   EXPECT_TRUE(text.starts_with("pipe ")) << text;
-  for (const std::string_view line :
-       {"\ncommit ", "\nplugin ABI 1.", "\nicu ", "\nmecab ", "\nsentencepiece "})
-    EXPECT_NE(text.find(line), std::string::npos) << line;
+  for (const std::string_view part :
+       {"\ncommit ", "\nplugin ABI 1.", "\nlibraries in recipes: icu ", ", mecab ", ", sentencepiece ",
+        ", unigram_trainer ", "\nother libraries: libarchive ", ", libcurl ", ", liblzma ", ", zstd ",
+        "\nformats: pipeline file "})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
 }  // namespace
