@@ -200,7 +200,7 @@ def write_archive(root, name, content):
     (GOLDEN / name).mkdir(exist_ok=True)
     packed = lzma.compress(made.getvalue(), preset=9 | lzma.PRESET_EXTREME)
     (GOLDEN / name / f"{content}.tar.xz").write_bytes(packed)
-    print(f"tests/golden/{name}/{content}.tar.xz: {len(packed)} bytes")
+    print(f"{GOLDEN / name / content}.tar.xz: {len(packed)} bytes")
 
 
 def make(program, name):

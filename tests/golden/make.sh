@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
-# make.sh BUILD NAME: makes the archives of tests/golden/NAME by the programs of a release, which BUILD has.
+# make.sh BUILD [FOLDER]: makes the archives of tests/golden/VERSION by the programs of a release, which BUILD has. With FOLDER,
+# an absolute path, it is a trial by any program, and the archives go there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$1 name=$2
+build=$1 told=$("$1/bin/pipe" --version)
+name=${2:-$(sed -n 's/^pipe //p' <<<"$told")}
+if [[ $# == 1 && ( $told != *"commit $(git rev-parse --short=12 HEAD)"$'\n'* || -e tests/golden/$name ) ]]; then
+  echo "make.sh: commit everything, build, and make the archives of a release once; $build/bin/pipe is"$'\n'"$told" >&2
+  exit 1
+fi
 python3 tests/cli/released_work.py "$build/bin/pipe" make "$name"
 python3 tests/cli/released_package.py "$build/bin/pipe" make "$name"
 python3 tests/cli/released_home.py "$build/bin/pipe" "$build/bin/fake_gcs" make "$name"
