@@ -131,6 +131,9 @@ stages:
                 count += 1
                 self.assertTrue((page.parent / link).exists(), f"{page.relative_to(pages)}: {link}")
         self.assertGreater(count, 100)
+        self.assertIn(f"\n## {package.version_of(BUILD)} (", (pages / "CHANGELOG.md").read_text(encoding="utf-8"))
+        for page in ("SECURITY.md", "docs/versioning.md"):
+            self.assertTrue((pages / page).is_file(), page)
 
     def test_the_lines_of_readme_install_what_was_built(self):
         page = (ROOT / "README.md").read_text(encoding="utf-8")
