@@ -315,7 +315,7 @@ def prepare(home, page):
     """What a page takes for done by another one."""
     if page == "cli/commands/README.md":
         home.must(page, tables.smaller(f"pipe run pipelines/cc100_ja.yaml --set out=gs://{home.bucket}/out --until text"))
-    if page == "dag/home/home.md":
+    if page in ("dag/home/home.md", "docs/versioning.md"):
         (home.home / "mine.yaml").write_text(tables.TEXT, encoding="utf-8")
     if page == "plugins/train/python/fine_tuning.md":
         own_text.put_bert(home.home / "bert")
