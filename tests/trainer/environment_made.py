@@ -237,7 +237,8 @@ class Environments(unittest.TestCase):
         major, minor, patch = map(int, platform.python_version_tuple())
         kind = {"family": platform.machine(), "variant": None}
         entry = {"name": "cpython", "arch": kind, "os": "linux",
-                 "libc": "gnu", "major": major, "minor": minor, "patch": patch, "prerelease": "", "sha256": sha256(self.archive),
+                 "libc": "gnu", "major": major, "minor": minor, "patch": patch, "prerelease": "",
+                 "sha256": sha256(self.archive),
                  "variant": None, "build": "20260101", "url": f"{self.index.address}/files/{self.archive.name}"}
         key = f"cpython-{platform.python_version()}-linux-{platform.machine()}-gnu"
         table = self.place / "pythons.json"

@@ -30,6 +30,8 @@ case "$*" in
 esac
 """
 
+ALONE = FAKE.replace("#!/bin/sh\n", "#!/bin/sh\nPATH=/usr/bin:/bin\n")  # needs nothing of the PATH that it is found in
+
 
 def check(good, what):
     if not good:
@@ -114,7 +116,7 @@ def chosen(shop, setup, made):
 
     def offer(name, version):
         file = path / name
-        file.write_text(FAKE.replace("${VERSION:-3 11 1}", version).replace("#!/bin/sh\n", "#!/bin/sh\nPATH=/usr/bin:/bin\n"))
+        file.write_text(ALONE.replace("${VERSION:-3 11 1}", version))
         file.chmod(0o755)
 
     def taken(says, code=0):
@@ -150,7 +152,7 @@ def brought(shop, setup):
     archive = shop.root / "text2lm-python-3.11.2-linux-x86_64.tar.gz"
     inside = shop.root / "python/bin"
     inside.mkdir(parents=True)
-    (inside / "python3.11").write_text(FAKE.replace("#!/bin/sh\n", "#!/bin/sh\nPATH=/usr/bin:/bin\n"))
+    (inside / "python3.11").write_text(ALONE)
     (inside / "python3.11").chmod(0o755)
     subprocess.run(["tar", "-czf", archive, "-C", shop.root, "python"], check=True)
     told("was built without the digest of an archive; unpack it and name its bin/python3", f"--python={archive}")
