@@ -11,3 +11,11 @@ in_root() {
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
       chroot "$root" bash -c "cd \"\$0\" && exec \"\$@\"" "$directory" "$@"' _ "${@:3}"
 }
+
+# use_root ROOT COMMAND: by bash in /place of this root, with the certificates of this machine and without a home.
+use_root() {
+  mkdir -p "$1/place" "$1/etc/ssl/certs"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
+  [[ ! -f /etc/pip.conf ]] || cp /etc/pip.conf "$1/etc/"
+  in_root "$1" /place env HOME=/nowhere bash -euo pipefail -c "$2"
+}

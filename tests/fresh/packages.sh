@@ -12,14 +12,6 @@ packages=$PWD/build/packages
 roots=$(mktemp -d)
 trap 'rm -rf "$roots"' EXIT
 
-# use_root ROOT COMMAND: by bash in /place of this root, with the certificates of this machine and without a home.
-use_root() {
-  mkdir -p "$1/place" "$1/etc/ssl/certs"
-  cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
-  [[ ! -f /etc/pip.conf ]] || cp /etc/pip.conf "$1/etc/"
-  in_root "$1" /place env HOME=/nowhere bash -euo pipefail -c "$2"
-}
-
 make_text() {
   mkdir -p "$1/place"
   local number

@@ -145,13 +145,14 @@ class Resume(runs.WithRows):
         (self.place / "moved").mkdir()
         shutil.copytree(self.place / "whole/run", self.place / "moved/run")
         continued.with_facts(self.place / "moved/run", lambda facts: {
-            **facts, "environment": {**facts["environment"], "requirements": "tpu 0123", "python": "3.13.5"}})
+            **facts, "environment": {**facts["environment"], "requirements": "tpu 0123", "python": "3.10.1"}})
         run = self.run_here("moved", steps=STEPS + 1)
         self.assertEqual(run.end(), 0, run.log_end())
         (text,) = (event["text"] for event in run.of("warn"))
-        mark = Path(sys.prefix, "made-from").read_text().split()
+        mark = Path(sys.prefix, "made-from")
+        name = " ".join(mark.read_text().split()[:2]) if mark.exists() else "own"
         self.assertTrue(text.startswith(f"{self.place}/moved/run/checkpoints/12: was made in another environment: "
-                                        f"requirements tpu 0123 and now {' '.join(mark[:2])}, python 3.13.5 and now "
+                                        f"requirements tpu 0123 and now {name}, python 3.10.1 and now "
                                         f"{platform.python_version()}; the training goes on"), text)
         again = self.run_here("moved", steps=STEPS + 2)
         self.assertEqual((again.end(), again.of("warn")), (0, []))
