@@ -53,7 +53,10 @@ std::string WhyNoTime(const std::string& word) {
 }  // namespace
 
 std::vector<Word> PipelineWords(PipelineOptions& options) {
-  return Joined({{.value = "FILE", .help = "The pipeline file", .required = true, .to = &options.file}},
+  return Joined({{.value = "FILE",
+                  .help = "The pipeline file; pipelines/NAME.yaml, where none is here, is the program's own",
+                  .required = true,
+                  .to = &options.file}},
                 PipelineFlags(options));
 }
 
