@@ -18,24 +18,11 @@ made_from=$(sha256sum libraries.sh private_apt.sh runtime/*
 rm -rf "$to" "$to.sources"
 mkdir -p "$to/share" "$to.sources"
 
-# fetch PACKAGE: unpacks its source. A mirror may list a newer version than it has; then the one before counts.
-fetch() {
-  local version versions
-  mapfile -t versions < <(apt-cache showsrc "$1" | sed -n 's/^Version: //p' | sort -Vru)
-  for version in "${versions[@]}"; do
-    apt-get source --download-only "$1=$version" || continue
-    dpkg-source --no-check -x "$1_${version#*:}.dsc" "$1"
-    return  # with the exit code of dpkg-source
-  done
-  printf 'libraries.sh: no source of %s can be fetched\n' "$1" >&2
-  return 1
-}
-
 # build PACKAGE CMAKE_FOLDER OPTION...: its static library, below DIR, and its licence.
 build() {
   local package=$1 folder=$2 source=$to.sources/$1
   shift 2
-  (cd "$to.sources" && fetch "$package")
+  (cd "$to.sources" && fetch_source "$package")
   cmake -S "$source/$folder" -B "$source/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$to" \
     -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$to" -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DCMAKE_C_FLAGS="-ffile-prefix-map=$to.sources=." "$@"

@@ -35,3 +35,18 @@ END
   fi
   export APT_CONFIG=$dir/apt.conf
 }
+
+# fetch_source PACKAGE [OPTION...]: unpacks its source in the folder PACKAGE; apt has checked the signature, dpkg-source
+# gets the options. A mirror may list a newer version than it has; then the one before counts.
+fetch_source() {
+  local package=$1 version versions
+  shift
+  mapfile -t versions < <(apt-cache showsrc "$package" | sed -n 's/^Version: //p' | sort -Vru)
+  for version in "${versions[@]}"; do
+    apt-get source --download-only "$package=$version" || continue
+    dpkg-source --no-check "$@" -x "${package}_${version#*:}.dsc" "$package"
+    return  # with the exit code of dpkg-source
+  done
+  printf 'no source of %s can be fetched\n' "$package" >&2
+  return 1
+}
