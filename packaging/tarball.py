@@ -7,6 +7,7 @@ out.
 import gzip
 import hashlib
 import os
+import shutil
 import tarfile
 import time
 
@@ -14,6 +15,12 @@ import time
 def epoch():
     """The time of all files in a package."""
     return int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+
+def copy(source, target, mode=0o644):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(mode)
 
 
 def add_tree(tar, root, name):
@@ -39,7 +46,10 @@ def pack(root, path, name):
     return path
 
 
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def tell(path):
     """Prints a line about a package that was made."""
-    data = path.read_bytes()
-    print(f"{path}  {len(data):,} bytes  sha256 {hashlib.sha256(data).hexdigest()}")
+    print(f"{path}  {path.stat().st_size:,} bytes  sha256 {digest(path)}")

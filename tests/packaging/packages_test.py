@@ -5,11 +5,13 @@ any place; a wheel of it is installed, used and taken away by pip; same folder, 
     packages_test.py BUILD
 """
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -22,7 +24,9 @@ import dictionary  # noqa: E402
 import elf  # noqa: E402
 import folder  # noqa: E402
 import image  # noqa: E402
+import interpreter  # noqa: E402
 import package  # noqa: E402
+import symbols  # noqa: E402
 import tarball  # noqa: E402
 import unpack_image  # noqa: E402
 import wheel  # noqa: E402
@@ -49,8 +53,12 @@ class Packages(unittest.TestCase):
     def setUpClass(cls):
         cls.out = Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.out)
-        told = run(sys.executable, ROOT / "packaging/package.py", BUILD, cls.out, cwd=cls.out, SOURCE_DATE_EPOCH="1700000000")
-        cls.tarball, cls.wheel = (cls.out / line.split("  ")[0] for line in told.splitlines())
+        python = cls.out / "made/text2lm-python-3.11.2-linux-x86_64.tar.gz"
+        python.parent.mkdir()
+        python.write_bytes(b"an archive")
+        told = run(sys.executable, ROOT / "packaging/package.py", BUILD, cls.out, "--python", python, cwd=cls.out,
+                   SOURCE_DATE_EPOCH="1700000000")
+        cls.tarball, cls.wheel, cls.python = (cls.out / line.split("  ")[0] for line in told.splitlines())
 
     def uses(self, pipe, root, **env):
         """A person's text goes through the program at `pipe` to a verified data set."""
@@ -151,6 +159,13 @@ stages:
             told = run("bash", "-e", "block.sh", cwd=work, PIP_NO_INDEX="1")
             self.assertIn(f"pipe {version}\n", told)
 
+    def test_the_digest_of_the_python_beside_it_is_in_the_folder(self):
+        self.assertEqual(self.python.parent, self.out)
+        digest = hashlib.sha256(self.python.read_bytes()).hexdigest()
+        with zipfile.ZipFile(self.wheel) as file:
+            text = file.read("text2lm/lib/pipe/plugins/train/python.txt").decode()
+        self.assertEqual(text, f"text2lm-python-3.11.2-linux-x86_64.tar.gz {digest}\n")
+
     def test_each_part_has_a_licence_and_a_version(self):
         with zipfile.ZipFile(self.wheel) as file:
             names = set(file.namelist())
@@ -166,8 +181,8 @@ stages:
 
     def test_a_symbol_that_is_newer_than_the_oldest_system_is_found(self):
         root = next(path for path in self.out.iterdir() if path.name.startswith("text2lm") and path.is_dir())
-        self.assertEqual(list(package.newer(root, dict.fromkeys(package.OLDEST, (9,)))), [])
-        found = list(package.newer(root, {**package.OLDEST, "GLIBC": (2, 2)}))
+        self.assertEqual(list(symbols.newer(root, dict.fromkeys(symbols.OLDEST, (9,)))), [])
+        found = list(symbols.newer(root, {**symbols.OLDEST, "GLIBC": (2, 2)}))
         self.assertTrue(any(line.startswith("bin/pipe needs GLIBC_2.") for line in found), found)
 
 
@@ -234,6 +249,67 @@ class SameBytes(unittest.TestCase):
             folder.copy(Path(shutil.which("true")), root / "bin/pipe", 0o755)
             newest = max(elf.versions(root / "bin/pipe")["GLIBC"])
             self.assertEqual(wheel.tag(root), f"py3-none-manylinux_{newest[0]}_{newest[1]}_{elf.machine(root / 'bin/pipe')}")
+
+
+class Interpreter(unittest.TestCase):
+    """What becomes of an installed CPython. The program is `true`, which can import everything."""
+
+    LEFT = ["bin/python", "bin/python3", "bin/python3.11", "include/python3.11/patchlevel.h", "lib/python3.11/LICENSE.txt",
+            "lib/python3.11/_sysconfigdata__linux_.py", "lib/python3.11/ensurepip/_bundled/pip-1.whl",
+            "share/doc/python/licences/nlohmann-json3-dev", "share/doc/python/licences/python3.11",
+            "share/doc/python/parts.txt"]
+
+    def setUp(self):
+        self.place = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="1700000000"))
+        self.enterContext(mock.patch.dict(symbols.OLDEST, GLIBC=(9,)))  # this machine's `true` may be new
+
+    def installed(self, name):
+        """An installation below `name`, and its source."""
+        root, source = self.place / name / "made/install", self.place / name / "python3.11"
+        folder.copy(Path(shutil.which("true")), root / "bin/python3.11", 0o755)
+        for file, text in (("bin/pydoc3.11", "#!/install/bin/python3.11\n"), ("share/man/man1/python.1", ""),
+                           ("include/python3.11/patchlevel.h", '#define PY_VERSION      "3.11.2+"\n'),
+                           ("lib/python3.11/_sysconfigdata__linux_.py", f"v = {{'abs_srcdir': '{source}'}}\n"),
+                           ("lib/python3.11/LICENSE.txt", ""), ("lib/python3.11/ensurepip/_bundled/pip-1.whl", ""),
+                           ("lib/python3.11/__pycache__/os.pyc", ""), ("lib/python3.11/lib2to3/tests/one.py", ""),
+                           ("lib/python3.11/idlelib/idle.py", ""), ("lib/python3.11/config-3.11-x86/Makefile", "")):
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text)
+        (source / "debian").mkdir(parents=True)
+        (source / "debian/copyright").write_text("licence")
+        (source / "debian/changelog").write_text("python3.11 (3.11.2-6+deb12u8) bookworm; urgency=medium\n")
+        return root, source
+
+    def make(self, root, source):
+        return interpreter.make(root, source, root.parent, ["nlohmann-json3-dev"])
+
+    def test_the_archive_has_what_runs_and_no_word_of_the_place_where_it_was_made(self):
+        made = [self.make(*self.installed(name)) for name in ("one", "another")]
+        self.assertEqual(made[0].name, f"text2lm-python-3.11.2-linux-{elf.machine(shutil.which('true'))}.tar.gz")
+        self.assertEqual(made[0].read_bytes(), made[1].read_bytes())
+        with tarfile.open(made[0]) as tar:
+            names = [entry.name.removeprefix("python/") for entry in tar if not entry.isdir()]
+            self.assertEqual(sorted(names), self.LEFT)
+            self.assertEqual(tar.getmember("python/bin/python").linkname, "python3.11")
+            self.assertEqual(tar.extractfile("python/lib/python3.11/_sysconfigdata__linux_.py").read(),
+                             b"v = {'abs_srcdir': '/build'}\n")
+            self.assertIn(b"python3.11 3.11.2-6+deb12u8\n", tar.extractfile("python/share/doc/python/parts.txt").read())
+
+    def test_a_file_that_needs_what_another_machine_lacks_is_refused(self):
+        root, source = self.installed("one")
+        folder.copy(BUILD / "bin/pipe", root / "lib/python3.11/lib-dynload/_ssl.so")
+        (root / "lib/python3.11/os.py").write_text(f"made = '{source.parent}/made'\n")
+        with self.assertRaises(SystemExit) as refused, mock.patch.dict(symbols.OLDEST, GLIBC=(2, 2)):
+            self.make(root, source)
+        for part in ("os.py names the place where it was built", "_ssl.so needs libcrypto.so.3", "bin/python3.11 needs GLIBC_2."):
+            self.assertIn(part, str(refused.exception))
+
+    def test_a_module_that_cpython_could_not_make_is_found(self):
+        self.assertEqual(interpreter.missing_modules(sys.executable), [])
+        with mock.patch.object(interpreter, "MODULES", ("zlib", "no_such_module", "ssl")):
+            self.assertEqual(interpreter.missing_modules(sys.executable),
+                             ["no_such_module: No module named 'no_such_module'"])
 
 
 if __name__ == "__main__":
