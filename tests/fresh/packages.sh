@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes the packages and uses each where no compiler and no git is: the tarball and the wheel on a Debian 12 and on a Debian
-# 13, from text to a verified data set; and the image in a root of its own, where the command of its Containerfile adds a
-# dictionary and a trainer's environment, and a worker makes a data set and a tokenizer by the command of a job of
-# Kubernetes. `./dev fresh packages` does this on a fresh Debian 12. As root.
+# 13, from text to a verified data set; the Python of the packages there, with the trainer's libraries; and the image in a
+# root of its own, where the command of its Containerfile adds a dictionary and a trainer's environment, and a worker makes
+# a data set and a tokenizer by the command of a job of Kubernetes. `./dev fresh packages` does this on a fresh Debian 12.
+# As root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/fresh/in_root.sh
@@ -25,14 +26,19 @@ use='! command -v g++ && ! command -v git &&
 
 for suite in bookworm trixie; do
   root=$roots/$suite
-  debootstrap --variant=minbase --include=ca-certificates,python3-venv $suite "$root" ${FRESH_MIRROR:+"$FRESH_MIRROR"} >/dev/null
+  debootstrap --variant=minbase --include=ca-certificates $suite "$root" ${FRESH_MIRROR:+"$FRESH_MIRROR"} >/dev/null
   make_text "$root"
   cp "$packages"/*.tar.gz "$packages"/*.whl "$root/place/"
   began=$SECONDS
-  use_root "$root" "tar xf text2lm-*-linux-*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use &&
-    for file in text2lm-ipadic-*.tar.gz text2lm-ko-dic-*.tar.gz; do tar xf \$file -C text2lm-*-linux-*/; done
+  use_root "$root" "tar xf text2lm-[0-9]*.tar.gz && PIPE=\$(echo text2lm-*-linux-*/bin/pipe) && $use &&
+    for file in text2lm-ipadic-*.tar.gz text2lm-ko-dic-*.tar.gz; do tar xf \$file -C text2lm-*-linux-*/; done &&
     \"\$PIPE\" doctor"
   printf '%s: tarball, %d s\n' $suite $((SECONDS - began))
+  began=$SECONDS
+  cp tests/fresh/use_python.sh "$root/place/"
+  use_root "$root" 'bash use_python.sh'
+  printf '%s: Python, %d s\n' $suite $((SECONDS - began))
+  use_root "$root" "apt-get update && apt-get install -y --no-install-recommends python3-venv" >/dev/null
   began=$SECONDS
   use_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
     PIPE=venv/bin/pipe && venv/bin/text2lm --version && $use && venv/bin/pipe doctor"
