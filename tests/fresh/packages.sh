@@ -43,6 +43,16 @@ for suite in bookworm trixie; do
   use_root "$root" "rm -r out .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl &&
     PIPE=venv/bin/pipe && venv/bin/text2lm --version && $use && venv/bin/pipe doctor"
   printf '%s: wheel, %d s\n' $suite $((SECONDS - began))
+  # From nothing to a trained step, with the pages in Japanese as the text; pip has no cache here.
+  cat README.ja.md */README.ja.md */*/README.ja.md >"$root/place/ja.txt"
+  began=$SECONDS
+  use_root "$root" "rm -r venv .pipe && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl"
+  printf '%s: first step: %d s, installed\n' $suite $((SECONDS - began))
+  use_root "$root" 'venv/bin/pipe trainer setup'
+  printf '%s: first step: %d s, the trainer has its environment\n' $suite $((SECONDS - began))
+  use_root "$root" 'venv/bin/pipe run pipelines/quickstart.yaml --set corpus=ja.txt --set out=first \
+    --set stages.tokenizer.vocab_size=auto --set stages.train.steps=1 && venv/bin/pipe verify first/runs/train-*'
+  printf '%s: first step: %d s, a model of one step is exported and verified\n' $suite $((SECONDS - began))
 done
 
 image=$roots/image

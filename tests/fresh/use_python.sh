@@ -38,5 +38,9 @@ mv $debian $red_hat
 finds $red_hat
 mv $red_hat $debian
 
-"$place/env/bin/pip" install --require-hashes --no-deps --only-binary=:all: -r "$folder/lib/pipe/plugins/train/requirements-cpu.txt"
-"$python" -c 'import jax, numpy, optax, orbax.checkpoint; assert jax.numpy.ones(3).sum() == 3'
+# The trainer's environment: the message without a Python names the command that makes one.
+if "$folder/bin/pipe" trainer setup 2>said; then exit 1; fi
+[[ $(tail -n 1 said) == *"no python3 is on PATH; this release has one, the file $name: pipe trainer setup --python $name" ]]
+"$folder/bin/pipe" trainer setup --python "$name"
+"$folder/bin/pipe" trainer check
+.pipe/trainer/bin/python -c 'import jax, numpy, optax, orbax.checkpoint; assert jax.numpy.ones(3).sum() == 3'
