@@ -178,6 +178,9 @@ Result<CommandWords> ParseCommandWords(const CommandEntry& command, const std::v
     const std::string value = !has_value                    ? std::string()
                               : equals == std::string::npos ? words[++at]
                                                             : word.substr(equals + 1);
+    const std::vector<std::string>& choices = flag->choices;
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end())
+      return wrong(StrCat(name, ": '", value, "' is none of ", Join(choices, ", ")));
     if (flag->repeats)
       parsed.repeated.push_back(value);
     else if (!parsed.flags.emplace(name, value).second)
@@ -197,17 +200,6 @@ Status CheckNumber(const CommandWords& words, std::string_view flag, double leas
   return Status(Code::kInvalidArgument,
                 StrCat(flag, ": '", found->second, "' is no ", whole ? "whole " : "", "number from ",
                        static_cast<std::int64_t>(least), " to ", static_cast<std::int64_t>(most)));
-}
-
-Status CheckChoice(const CommandWords& words, const CommandEntry& command, std::string_view flag) {
-  const auto found = words.flags.find(flag);
-  if (found == words.flags.end()) return {};
-  for (const CommandWord& word : command.words)
-    if (!word.flags.empty() && word.flags.front() == flag &&
-        std::find(word.choices.begin(), word.choices.end(), found->second) == word.choices.end())
-      return Status(Code::kInvalidArgument,
-                    StrCat(flag, ": '", found->second, "' is none of ", Join(word.choices, ", ")));
-  return {};
 }
 
 std::optional<std::int64_t> WholeFlag(const CommandWords& words, std::string_view flag) {

@@ -42,8 +42,6 @@ Result<CommandWords> ParseCommandWords(const CommandEntry& command, const std::v
 /// Checks the number of a flag, which may be absent. kInvalidArgument: it is none from `least` to `most`, or
 /// not whole.
 Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole);
-/// Checks the value of a flag, which may be absent. kInvalidArgument: it is none of the flag's choices.
-Status CheckChoice(const CommandWords& words, const CommandEntry& command, std::string_view flag);
 /// The number of a flag that CheckNumber has passed as a whole one; absent: the flag is.
 std::optional<std::int64_t> WholeFlag(const CommandWords& words, std::string_view flag);
 /// Checks the name of a file to write, which may be absent. kInvalidArgument: its directory does not exist,

@@ -24,6 +24,8 @@ Status SetUp(const CommandWords& words, const PluginServices& call) {
   setup.wheels = words.Flag("--wheels", "");
   if (words.flags.contains("--python") && setup.python.empty())
     return Status(Code::kInvalidArgument, "--python: must name an interpreter");
+  if (words.flags.contains("--wheels") && setup.wheels.empty())
+    return Status(Code::kInvalidArgument, "--wheels: must name a directory");
   if (setup.directory.empty()) return Status(Code::kInvalidArgument, "--dir: must name a directory");
   ASSIGN_OR_RETURN(const bool stood, SetUpEnvironment(setup, call));
   std::printf("%s: %s\n", setup.directory.c_str(), stood ? "is right already" : "made");
@@ -33,13 +35,14 @@ Status SetUp(const CommandWords& words, const PluginServices& call) {
 Status Fetch(const CommandWords& words, const PluginServices& call) {
   WheelFetch fetch;
   fetch.directory = words.alone[1];
+  if (fetch.directory.empty()) return Status(Code::kInvalidArgument, "DIR: must name a directory");
   fetch.extra = words.Flag("--extra", fetch.extra);
   fetch.python = words.Flag("--python", "");
   fetch.version = words.Flag("--for", "");
   RETURN_IF_ERROR(FetchWheels(fetch, call));
   std::printf("%s: has the wheels now; on the other machine: pipe trainer setup%s --wheels %s\n",
               fetch.directory.c_str(), fetch.extra == "cpu" ? "" : StrCat(" --extra ", fetch.extra).c_str(),
-              fetch.directory.c_str());
+              Quoted(fetch.directory).c_str());
   return {};
 }
 

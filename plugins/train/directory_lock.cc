@@ -41,17 +41,16 @@ Result<FileDescriptor> WaitForFile(const std::string& directory, const char* nam
   }
 }
 
-constexpr const char* kLock = "lock";
 constexpr const char* kUsed = "used";
 
 }  // namespace
 
 Result<FileDescriptor> LockDirectory(const std::string& directory) {
-  return LockFile(directory, kLock, LockKind::kAlone);
+  return LockFile(directory, kDirectoryLock, LockKind::kAlone);
 }
 
 Result<FileDescriptor> WaitForDirectory(const std::string& directory, const std::function<bool()>& stopped) {
-  return WaitForFile(directory, kLock, stopped);
+  return WaitForFile(directory, kDirectoryLock, stopped);
 }
 
 Result<FileDescriptor> UseDirectory(const std::string& directory) {

@@ -9,8 +9,11 @@
 
 namespace pipeline {
 
-/// Creates `directory` and locks its file `lock` until the descriptor is closed. kUnavailable: another
-/// owner holds it.
+/// The file of LockDirectory and WaitForDirectory.
+inline constexpr const char* kDirectoryLock = "lock";
+
+/// Creates `directory` and locks its file kDirectoryLock until the descriptor is closed. kUnavailable:
+/// another owner holds it.
 Result<FileDescriptor> LockDirectory(const std::string& directory);
 
 /// As LockDirectory, but waits for the other owner. kCancelled once `stopped` returns true.

@@ -8,10 +8,12 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/str.h"
 #include "base/whole_file.h"
+#include "plugins/train/command_table.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/environment/package_install.h"
 #include "plugins/train/environment/python_choice.h"
@@ -37,19 +39,28 @@ Status WriteMark(const std::string& directory, std::string_view mark) {
   return WriteWholeFile(StrCat(directory, "/", kMadeFrom), StrCat(mark, "\n"), Durability::kSeen);
 }
 
-Status ClearDirectory(const std::string& directory) {
+/// Gives a directory to this process, and waits for another setup of it. kFailedPrecondition: it has
+/// something that this command has not made.
+Result<FileDescriptor> TakeDirectory(const std::string& directory, const PluginServices& call) {
   std::error_code error;
-  const bool there = fs::exists(directory, error);
-  if (there && !fs::exists(StrCat(directory, "/", kMadeFrom), error) && !fs::is_empty(directory, error))
+  const std::vector<std::string> names = NamesIn(directory);
+  if (!fs::exists(StrCat(directory, "/", kMadeFrom), error) &&
+      std::any_of(names.begin(), names.end(), [](const auto& name) { return name != kDirectoryLock; }))
     return Status(
         Code::kFailedPrecondition,
         StrCat(directory, ": is there, and was not made by this command; remove it, or name another --dir"));
+  Result<FileDescriptor> lock = LockDirectory(directory);
+  if (lock.ok() || lock.status().code() != Code::kUnavailable) return lock;
+  call.log(Level::kInfo, StrCat(directory, ": another setup makes this environment; waiting for its end"));
+  return WaitForDirectory(directory, [&call] { return call.stopped(); });
+}
+
+/// Removes what a directory of TakeDirectory has, except files that have arrived for an unfinished one.
+Status ClearDirectory(const std::string& directory) {
   const bool resumes = ReadMark(directory).extra == kUnfinished;
-  fs::create_directories(directory, error);
-  if (error) return SystemError(directory, error.value());
   RETURN_IF_ERROR(WriteMark(directory, kUnfinished));  // first: after a kill the directory is still ours
   for (const std::string& name : NamesIn(directory))
-    if (name != kMadeFrom && !(resumes && name == kCache))
+    if (name != kMadeFrom && name != kDirectoryLock && !(resumes && name == kCache))
       RETURN_IF_ERROR(RemoveAll(StrCat(directory, "/", name)));
   return {};
 }
@@ -110,8 +121,8 @@ std::string Shown(const EnvironmentSizes& sizes) {
 std::string HintFor(const Contents& contents, const PythonChoice& choice) {
   if (contents.wheels.empty())
     return "; a machine without a network needs --wheels DIR, which `pipe trainer wheels` makes elsewhere";
-  return StrCat("; the files for this Python come by `pipe trainer wheels ", contents.wheels, " --for ",
-                choice.version, "` on a machine with a network");
+  return StrCat("; the files for this Python come by `pipe trainer wheels ", Quoted(contents.wheels),
+                " --for ", choice.version, "` on a machine with a network");
 }
 
 /// Makes an environment without packages in an empty directory.
@@ -167,8 +178,7 @@ Result<std::string> LockedDirectory(const std::string& requirements) {
 
 Result<std::string> SetUpLocked(const std::string& requirements, const PluginServices& call) {
   ASSIGN_OR_RETURN(const std::string directory, LockedDirectory(requirements));
-  ASSIGN_OR_RETURN(const FileDescriptor alone,
-                   WaitForDirectory(directory + ".lock", [&call] { return call.stopped(); }));
+  ASSIGN_OR_RETURN(const FileDescriptor alone, TakeDirectory(directory, call));
   const EnvironmentMark mark = ReadMark(directory);
   ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(requirements));
   const std::string digest = DigestOf(text).ToHex();
@@ -195,6 +205,8 @@ Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const PluginService
     return Status(Code::kFailedPrecondition, StrCat("--wheels: ", setup.wheels,
                                                     ": there is no such directory; `pipe trainer wheels` "
                                                     "makes one on a machine with a network"));
+  ASSIGN_OR_RETURN(const FileDescriptor alone, TakeDirectory(setup.directory, call));
+  if (Stands(setup, choice.version)) return true;  // another setup has made it meanwhile
   WarnWithoutTpu(setup.extra, call);
   const Contents contents = {.requirements = RequirementsOf(setup.extra),
                              .mark = mark,
@@ -207,13 +219,11 @@ Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const PluginService
 
 Status FetchWheels(const WheelFetch& fetch, const PluginServices& call) {
   RETURN_IF_ERROR(MarkOf(fetch.extra).status());
-  const std::string again = StrCat("pipe trainer wheels '", fetch.directory, "'");
+  const std::string again = StrCat("pipe trainer wheels ", Quoted(fetch.directory));
   ASSIGN_OR_RETURN(const PythonChoice choice, ChoosePython(fetch.python, again, call));
-  std::error_code error;
-  fs::create_directories(fetch.directory, error);
-  if (error) return SystemError(fetch.directory, error.value());
   // An environment of its own, for the pip of this release alone.
   const std::string tools = AbsolutePath(fetch.directory) + "/.tools";
+  ASSIGN_OR_RETURN(const FileDescriptor alone, TakeDirectory(tools, call));
   RETURN_IF_ERROR(ClearDirectory(tools));
   const Contents contents = {
       .requirements = RequirementsOf(fetch.extra), .wheels = fetch.directory, .sizes = SizesOf(fetch.extra)};

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "plugins/native/entry.h"
+#include "plugins/train/command_table.h"
 #include "plugins/train/file_facts.h"
 
 namespace pipeline {
@@ -92,7 +93,7 @@ Result<std::string> MarkOf(const std::string& extra) {
 
 std::string SetupCommand(const std::string& directory, const std::string& extra) {
   std::string command = "pipe trainer setup";
-  if (directory != kDefaultEnvironment) command += StrCat(" --dir '", directory, "'");
+  if (directory != kDefaultEnvironment) command += StrCat(" --dir ", Quoted(directory));
   if (extra != "cpu") command += " --extra " + extra;
   return command;
 }

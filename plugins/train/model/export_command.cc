@@ -62,7 +62,6 @@ Status RunExport(const std::vector<std::string>& arguments, const PluginServices
     return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--step", 1, 1e15, true));
   RETURN_IF_ERROR(CheckNumber(words, "--prune", 0, 1, false));
-  RETURN_IF_ERROR(CheckChoice(words, command, "--gguf"));
   if (ExportConfig(words)["prune"].AsDouble() >= 1)
     return Status(Code::kInvalidArgument, "--prune: 1 would leave no weight");
   std::string out = words.Flag("--out", "");

@@ -446,7 +446,7 @@ def missing_environment(sandbox, train):
     train["environment"] = "nowhere"
     sandbox.stages["packed"].update(seq_len=48, out=str(sandbox.out / "packed-48"))  # work that would be done first
     run = sandbox.run("-n")
-    check(run.code == 0 and "make it with: pipe trainer setup --dir 'nowhere'" in run.err, run.err)
+    check(run.code == 0 and "make it with: pipe trainer setup --dir nowhere" in run.err, run.err)
     run = sandbox.run()
     check(run.code == 2 and "stage 'train': nowhere: there is no environment" in run.err, run.err)
     check(not (sandbox.out / "packed-48").exists(), "something ran")

@@ -25,7 +25,7 @@ echo "$@" >> "$SAID"
 case "$*" in
   "-m pip cache dir") [ -z "$NO_CACHE" ] || exit 1; echo "/tmp/pip" ;;
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-  *" pip install "*) [ -z "$PIP_HANGS" ] || sleep 30; [ -z "$PIP_FAILS" ] || { echo "hashes do not match"; exit 1; } ;;
+  *" pip install "*) [ -z "$PIP_HANGS" ] || sleep 30; [ -z "$PIP_SLOW" ] || sleep 1; [ -z "$PIP_FAILS" ] || { echo "hashes do not match"; exit 1; } ;;
   "-c import "*) [ -z "$IMPORT_FAILS" ] || { echo "Illegal instruction"; exit 132; } ;;
 esac
 """
@@ -159,9 +159,9 @@ def brought(shop, setup):
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     (shop.plugins / "train/python.txt").write_text(f"{archive.name} {digest}\n")
     told(f"and no python3 is on PATH; this release has one, the file {archive.name}: "
-         f"pipe trainer setup --dir 'it' --python {archive.name}\n")
+         f"pipe trainer setup --dir it --python {archive.name}\n")
     told(f"python3.11 is not on PATH, nor is uv, which could fetch it; this release has one, the file {archive.name}: "
-         f"pipe trainer setup --dir 'it' --python {archive.name}\n", "--python=3.11")
+         f"pipe trainer setup --dir it --python {archive.name}\n", "--python=3.11")
     told("absent.tar.gz: there is no such file", "--python=absent.tar.gz")
     told("from text2lm-python-3.11.2-linux-x86_64.tar.gz", f"--python={archive.name}", code=0)
     check((shop.root / "it/made-from").read_text().endswith(" 3.11\n"), "not made")
@@ -182,7 +182,7 @@ mkdir -p "$UV_PYTHON_INSTALL_DIR/cpython-$3.7/bin" && cp "$FAKE" "$UV_PYTHON_INS
 ln -s "cpython-$3.7" "$UV_PYTHON_INSTALL_DIR/cpython-$3"
 """)
     (path / "uv").chmod(0o755)
-    told("and no python3 is on PATH; uv fetches one: pipe trainer setup --dir 'it' --python 3.13\n")
+    told("and no python3 is on PATH; uv fetches one: pipe trainer setup --dir it --python 3.13\n")
     told("uv python install 3.12: left no bin/python3.12 in", "--python=3.12", UV_EMPTY="1")
     said = told("with Python 3.12, which uv fetches", "--python=3.12", code=0, VERSION="3 12 1",
                 FAKE=str(inside / "python3.11"))
@@ -250,7 +250,7 @@ def main():
         if not any(os.path.exists(node) for node in ("/dev/accel0", "/dev/vfio/0")):
             shop.run(*setup, "--extra=tpu", "--dir", "warned", code=0, says="this machine has no TPU (no /dev/accel0")
         shop.lock("tpu", "jax[tpu]==3\n")
-        shop.run("check", "--dir", "elsewhere", code=1, says="pipe trainer setup --dir 'elsewhere' --extra tpu\n")
+        shop.run("check", "--dir", "elsewhere", code=1, says="pipe trainer setup --dir elsewhere --extra tpu\n")
 
         own = shop.root / "own/bin"
         own.mkdir(parents=True)
@@ -261,6 +261,18 @@ def main():
         shop.run(*setup[:2], "no-such-python", "--dir", "new", code=1, says="no-such-python")
         shop.run("setup", "--dri", "x", code=2, says="there is no --dri; did you mean --dir?")
 
+        for words in (("setup", "--wheels="), ("setup", "--dir="), ("wheels", "")):
+            shop.run(*words, code=2, says="must name a directory")
+        shop.run("wheels", code=2, says="DIR")
+        shop.run("wheels", "it", "--for", "3.14", code=2, says="--for: '3.14' is none of 3.11, 3.12, 3.13")
+
+        # Two at once: the second one waits, and finds the environment of the first.
+        both = [subprocess.Popen(shop.command(*setup, "--dir", "both"), cwd=shop.root, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, env=shop.environment(PIP_SLOW="1")) for _ in range(2)]
+        told = sorted(process.communicate(timeout=60)[0].splitlines()[-1] for process in both)
+        check([process.returncode for process in both] == [0, 0] and told == ["both: is right already", "both: made"], told)
+
+        shop.said.write_text("")
         process = subprocess.Popen(shop.command(*setup, "--dir", "late"), cwd=shop.root, stderr=subprocess.PIPE,
                                    text=True, env=shop.environment(PIP_HANGS="1"))
         end = time.monotonic() + 30
