@@ -108,6 +108,7 @@ struct Contents {
   std::string mark = {};     // the extra and the digest
   std::string wheels = {};   // PackageInstall::wheels
   EnvironmentSizes sizes = {};
+  bool ours = true;              // false: requirements of other people
   const char* imports = "pass";  // the first program that the environment must run
 };
 
@@ -119,6 +120,7 @@ std::string Shown(const EnvironmentSizes& sizes) {
 
 /// pip fails without a network, and if a directory of wheels is for another Python.
 std::string HintFor(const Contents& contents, const PythonChoice& choice) {
+  if (!contents.ours) return {};
   if (contents.wheels.empty())
     return "; a machine without a network needs --wheels DIR, which `pipe trainer wheels` makes elsewhere";
   return StrCat("; the files for this Python come by `pipe trainer wheels ", Quoted(contents.wheels),
@@ -133,7 +135,8 @@ Result<PackageInstall> BeginInstall(const std::string& directory, const Contents
                             .requirements = contents.requirements,
                             .wheels = contents.wheels,
                             .log = log,
-                            .downloaded = contents.sizes.downloaded};
+                            .downloaded = contents.sizes.downloaded,
+                            .renews_pip = contents.ours};
   ASSIGN_OR_RETURN(const std::string maker, BringPython(choice, here, log, call));
   RETURN_IF_ERROR(
       RunStep({.name = maker + " -m venv", .argv = {maker, "-m", "venv", directory}, .log = log}, call));
@@ -184,7 +187,8 @@ Result<std::string> SetUpLocked(const std::string& requirements, const PluginSer
   const std::string digest = DigestOf(text).ToHex();
   if (mark.extra == kLocked && mark.digest == digest) return directory;
   ASSIGN_OR_RETURN(const PythonChoice choice, ChoosePython({}, {}, call));
-  const Contents contents = {.requirements = requirements, .mark = StrCat(kLocked, " ", digest)};
+  const Contents contents = {
+      .requirements = requirements, .mark = StrCat(kLocked, " ", digest), .ours = false};
   RETURN_IF_ERROR(Make(directory, contents, choice, call));
   return directory;
 }

@@ -48,22 +48,28 @@ bool Cut(std::string_view& line, std::string_view before) {
   return true;
 }
 
-/// "jaxlib-0.10.2-….whl (93.1 MB)" is jaxlib 0.10.2.
+/// "jaxlib-0.10.2-….whl (93.1 MB)" is jaxlib 0.10.2; an older index has the whole address there.
 std::string FileIn(std::string_view words) {
-  const std::string_view file = words.substr(0, words.find(' '));
+  std::string_view file = words.substr(0, words.find(' '));
+  file.remove_prefix(file.rfind('/') + 1);
   const std::size_t version = file.find('-');
   if (version == std::string_view::npos) return std::string(file);
   const std::size_t end = file.find('-', version + 1);
   return StrCat(file.substr(0, version), " ", file.substr(version + 1, end - version - 1));
 }
 
-/// Installs the pip of the release with these words, and then runs it.
-Status ByNewPip(const PackageInstall& install, const std::vector<std::string>& source,
-                const std::string& name, std::vector<std::string> packages, const PluginServices& call) {
+/// Installs the pip of the release with these words. That of an older Python tells no progress.
+Status RenewPip(const PackageInstall& install, const std::vector<std::string>& source,
+                const PluginServices& call) {
   std::vector<std::string> pip = Words(install, "install");
   pip.insert(pip.end(), source.begin(), source.end());
   Add(pip, {"-r", PipRequirements()});
-  RETURN_IF_ERROR(RunStep({.name = "pip install pip", .argv = std::move(pip), .log = install.log}, call));
+  return RunStep({.name = "pip install pip", .argv = std::move(pip), .log = install.log}, call);
+}
+
+/// Runs the pip of the release, and tells its progress.
+Status RunNewPip(const PackageInstall& install, const std::string& name, std::vector<std::string> packages,
+                 const PluginServices& call) {
   PipProgress progress(install.downloaded, [&](std::uint64_t done, std::uint64_t of, std::string_view text) {
     call.Progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(of), text);
   });
@@ -126,11 +132,16 @@ void PipProgress::Say(std::uint64_t current) {
 }
 
 Status InstallPackages(const PackageInstall& install, const PluginServices& call) {
-  std::vector<std::string> source;
+  const std::string name = "pip install";
+  std::vector<std::string> source, packages = Words(install, "install");
   if (!install.wheels.empty()) source = {"--no-index", "--find-links", install.wheels};
-  std::vector<std::string> packages = Words(install, "install");
   packages.insert(packages.end(), source.begin(), source.end());
-  return ByNewPip(install, source, "pip install", std::move(packages), call);
+  if (!install.renews_pip) {
+    Add(packages, {"-r", install.requirements});
+    return RunStep({.name = name, .argv = std::move(packages), .log = install.log}, call);
+  }
+  RETURN_IF_ERROR(RenewPip(install, source, call));
+  return RunNewPip(install, name, std::move(packages), call);
 }
 
 Status DownloadPackages(const PackageInstall& install, const std::string& version,
@@ -138,7 +149,8 @@ Status DownloadPackages(const PackageInstall& install, const std::string& versio
   std::vector<std::string> packages = Words(install, "download");
   if (!version.empty()) Add(packages, {"--python-version", version});
   Add(packages, {"--dest", install.wheels, "-r", PipRequirements()});
-  return ByNewPip(install, {}, "pip download", std::move(packages), call);
+  RETURN_IF_ERROR(RenewPip(install, {}, call));
+  return RunNewPip(install, "pip download", std::move(packages), call);
 }
 
 }  // namespace pipeline

@@ -46,9 +46,11 @@ struct PackageInstall {
   std::string cache = {};    // a directory for files that have arrived, if pip has none of its own
   std::string log;
   std::uint64_t downloaded = 0;  // bytes of all wheels; 0: unknown
+  bool renews_pip = true;  // false: the pip of the Python installs them; an index of others may have no other
 };
 
-/// Installs the pip of this program's release, and by it the packages. kUnavailable: pip failed.
+/// Installs the pip of this program's release, unless `renews_pip` is false, and the packages. kUnavailable:
+/// pip failed.
 Status InstallPackages(const PackageInstall& install, const PluginServices& call);
 
 /// Fetches the wheels, and that of pip, into the directory `install.wheels`. `version`: of the Python that

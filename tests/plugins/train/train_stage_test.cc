@@ -552,7 +552,7 @@ TEST_F(TrainStageTest, MissingEnvironmentIsNamedWithItsCommand) {
   config_["environment"] = "/nowhere/env";
   Fails(Code::kFailedPrecondition,
         "/nowhere/env: there is no environment for the trainer; make it with: pipe trainer setup --dir "
-        "'/nowhere/env'",
+        "/nowhere/env",
         0);
 }
 
