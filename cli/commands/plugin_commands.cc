@@ -80,10 +80,11 @@ class CommandProgress {
 
  private:
   static constexpr std::chrono::seconds kPeriod{10};
+  static constexpr std::size_t kMostText = 500;  // bytes; one line
 
   /// At the end nothing stays: the command may print its result now.
   void Draw(std::string_view text, bool ends) REQUIRES(mutex_) {
-    display_->Show({std::string(text)});
+    display_->Show({Readable(text, kMostText)});
     if (ends && drawing_) display_->Stop();
     if (!ends && !drawing_) display_->Start();
     drawing_ = !ends;

@@ -56,10 +56,21 @@ Status CheckEnvironment(const CommandWords& words) {
   return {};
 }
 
+/// The first word that is neither a flag nor the value of one; empty: none.
+std::string BelowTrainer(const std::vector<std::string>& arguments) {
+  bool value = false;
+  for (const std::string& word : arguments) {
+    const bool flag = word.starts_with("--");
+    if (!flag && !value) return word;
+    value = flag && word.find('=') == std::string::npos;
+  }
+  return {};
+}
+
 Status RunTrainer(const std::vector<std::string>& arguments, const PluginServices& call) {
   if (!arguments.empty() && arguments.front() == "fit")
     return RunFit({arguments.begin() + 1, arguments.end()}, call);
-  const std::string below = arguments.empty() ? std::string() : arguments.front();
+  const std::string below = BelowTrainer(arguments);
   if (below != "setup" && below != "wheels" && below != "check")
     return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer")));
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(TrainCommandOf("trainer", below), arguments));

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # trainer_on.sh SUITE READER TEST...: tests of the trainer with the Python of the Debian SUITE, in an environment that is
-# made as `pipe trainer setup` makes it. READER: libpipe_reader.so, which is C alone. As root, with debootstrap.
+# made as `pipe trainer setup` makes it. READER: libpipe_reader.so, which is C alone. As root, by sudo if need be, with debootstrap.
 set -euo pipefail
+((EUID == 0)) || exec sudo "${BASH_SOURCE[0]}" "$@"
 suite=$1 reader=$(realpath "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/fresh/in_root.sh

@@ -4,12 +4,15 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=$1 told=$("$1/bin/pipe" --version)
-name=${2:-$(sed -n 's/^pipe //p' <<<"$told")}
-if [[ $# == 1 && ( $told != *"commit $(git rev-parse --short=12 HEAD)"$'\n'* || -e tests/golden/$name ) ]]; then
+version=$(sed -n 's/^pipe //p' <<<"$told")
+if [[ $# == 1 && ( $told != *"commit $(git rev-parse --short=12 HEAD)"$'\n'* || -e tests/golden/$version ) ]]; then
   echo "make.sh: commit everything, build, and make the archives of a release once; $build/bin/pipe is"$'\n'"$told" >&2
   exit 1
 fi
-python3 tests/cli/released_work.py "$build/bin/pipe" make "$name"
-python3 tests/cli/released_package.py "$build/bin/pipe" make "$name"
-python3 tests/cli/released_home.py "$build/bin/pipe" "$build/bin/fake_gcs" make "$name"
-python3 tests/trainer/released_checkpoints.py "$build/bin/pipe" "$build/bin/fake_gcs" .pipe/trainer make "$name"
+# Archives that are not complete are no release's.
+made=${2:-$(mktemp -d)/$version}
+python3 tests/cli/released_work.py "$build/bin/pipe" make "$made"
+python3 tests/cli/released_package.py "$build/bin/pipe" make "$made"
+python3 tests/cli/released_home.py "$build/bin/pipe" "$build/bin/fake_gcs" make "$made"
+python3 tests/trainer/released_checkpoints.py "$build/bin/pipe" "$build/bin/fake_gcs" .pipe/trainer make "$made"
+[[ $# == 2 ]] || mv "$made" tests/golden/

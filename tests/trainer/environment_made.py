@@ -215,7 +215,7 @@ class Environments(unittest.TestCase):
         told = self.run_here("wheels", "wheels", "--for", VERSION)
         self.assertIn("on the other machine: pipe trainer setup --wheels wheels\n", told)
         self.assertEqual(sorted(path.name for path in (self.place / "wheels").iterdir()),
-                         sorted(path.name for path in self.index.directory.glob("*.whl")))
+                         sorted(["lock", *(path.name for path in self.index.directory.glob("*.whl"))]))
         self.assertEqual((len(self.index.fetched("jax-")), len(self.index.fetched("numpy-"))), (0, 1))
         self.environment["PIP_INDEX_URL"] = "http://127.0.0.1:1/simple"
         self.run_here("setup", "--wheels", "wheels", "--python", self.archive)

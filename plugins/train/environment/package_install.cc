@@ -37,6 +37,8 @@ std::vector<std::string> Words(const PackageInstall& install, const char* comman
   return words;
 }
 
+std::string SetupLog(const PackageInstall& install) { return install.logs + "/setup.log"; }
+
 void Add(std::vector<std::string>& words, std::initializer_list<std::string> more) {
   words.insert(words.end(), more);
 }
@@ -46,6 +48,20 @@ bool Cut(std::string_view& line, std::string_view before) {
   if (!line.starts_with(before)) return false;
   line.remove_prefix(before.size());
   return true;
+}
+
+/// "jaxlib-0.10.2-….whl (93.1 MB)" has 93100000 bytes, as pip counts; 0: unknown.
+std::uint64_t BytesIn(std::string_view words) {
+  const std::size_t open = words.rfind('(');
+  if (open == std::string_view::npos) return 0;
+  double number = 0;
+  std::string unit;
+  std::istringstream(std::string(words.substr(open + 1))) >> number >> unit;
+  const double bytes = unit.starts_with("MB")   ? 1e6
+                       : unit.starts_with("kB") ? 1e3
+                       : unit.starts_with("GB") ? 1e9
+                                                : 1;
+  return number > 0 && number < 1e12 ? static_cast<std::uint64_t>(number * bytes) : 0;
 }
 
 /// "jaxlib-0.10.2-….whl (93.1 MB)" is jaxlib 0.10.2; an older index has the whole address there.
@@ -64,7 +80,7 @@ Status RenewPip(const PackageInstall& install, const std::vector<std::string>& s
   std::vector<std::string> pip = Words(install, "install");
   pip.insert(pip.end(), source.begin(), source.end());
   Add(pip, {"-r", PipRequirements()});
-  return RunStep({.name = "pip install pip", .argv = std::move(pip), .log = install.log}, call);
+  return RunStep({.name = "pip install pip", .argv = std::move(pip), .log = install.logs + "/pip.log"}, call);
 }
 
 /// Runs the pip of the release, and tells its progress.
@@ -76,7 +92,7 @@ Status RunNewPip(const PackageInstall& install, const std::string& name, std::ve
   Add(packages, {"--progress-bar", "raw", "--resume-retries", kResumptions, "-r", install.requirements});
   const Status status = RunStep({.name = name,
                                  .argv = std::move(packages),
-                                 .log = install.log,
+                                 .log = SetupLog(install),
                                  .output = [&progress](std::string_view bytes) { progress.Append(bytes); }},
                                 call);
   call.Progress(0, 0, "");  // ends the line of the progress
@@ -118,6 +134,8 @@ void PipProgress::TakeLine(std::string_view line) {
   } else if (Cut(line, "Downloading ")) {
     file_ = FileIn(line);
     Say(0);
+  } else if (Cut(line, "Using cached ")) {
+    done_ += BytesIn(line);
   } else if (line.starts_with("Installing collected packages")) {
     tell_(0, 0, "installing the packages");
   }
@@ -138,7 +156,7 @@ Status InstallPackages(const PackageInstall& install, const PluginServices& call
   packages.insert(packages.end(), source.begin(), source.end());
   if (!install.renews_pip) {
     Add(packages, {"-r", install.requirements});
-    return RunStep({.name = name, .argv = std::move(packages), .log = install.log}, call);
+    return RunStep({.name = name, .argv = std::move(packages), .log = SetupLog(install)}, call);
   }
   RETURN_IF_ERROR(RenewPip(install, source, call));
   return RunNewPip(install, name, std::move(packages), call);

@@ -40,11 +40,11 @@ class PipProgress {
 };
 
 struct PackageInstall {
-  std::string python;        // of the environment
-  std::string requirements;  // a file with a digest for each wheel
-  std::string wheels = {};   // a directory that has all wheels; empty: pip's index has them
-  std::string cache = {};    // a directory for files that have arrived, if pip has none of its own
-  std::string log;
+  std::string python;            // of the environment
+  std::string requirements;      // a file with a digest for each wheel
+  std::string wheels = {};       // a directory that has all wheels; empty: pip's index has them
+  std::string cache = {};        // a directory for files that have arrived, if pip has none of its own
+  std::string logs;              // the directory of setup.log and pip.log
   std::uint64_t downloaded = 0;  // bytes of all wheels; 0: unknown
   bool renews_pip = true;  // false: the pip of the Python installs them; an index of others may have no other
 };

@@ -29,9 +29,11 @@ constexpr const char* kProbe =
 constexpr std::string_view kArchiveEnd = ".tar.gz";
 /// The directory in an environment for a Python that was brought; an archive has it as its only top folder.
 constexpr const char* kBroughtTo = "/python";
+constexpr const char* kLog = "/python.log";
 /// `NAME SHA256` of the release's archive of CPython, beside the requirements. If absent: the program was
 /// built without one.
 constexpr const char* kPinned = "/python.txt";
+constexpr std::size_t kSha256Digits = 64;
 
 struct Probe {
   int major = 0;
@@ -69,7 +71,7 @@ PinnedArchive ReadPinned() {
   PinnedArchive pinned;
   const Result<std::string> line = ReadWholeFile(BundledDirectory() + kPinned);
   if (line.ok()) std::istringstream(*line) >> pinned.name >> pinned.sha256;
-  return pinned;
+  return pinned.sha256.size() == kSha256Digits ? pinned : PinnedArchive();
 }
 
 bool HasUv(const PluginServices& call) { return AnswerOf({"uv", "--version"}, call).ok(); }
@@ -145,7 +147,7 @@ Result<PythonChoice> OfVersion(const std::string& version, std::string_view agai
                       : StrCat("install it: apt install ", program, " ", program, "-venv"));
 }
 
-Result<PythonChoice> OfArchive(const std::string& path) {
+Result<PythonChoice> OfArchive(const std::string& path, const PluginServices& call) {
   const PinnedArchive pinned = ReadPinned();
   const auto refused = [&path](std::string_view why) {
     return Status(Code::kFailedPrecondition, StrCat("--python: ", path, ": ", why));
@@ -156,28 +158,19 @@ Result<PythonChoice> OfArchive(const std::string& path) {
   if (version.empty())
     return refused(
         "this program was built without the digest of an archive; unpack it and name its bin/python3");
+  ASSIGN_OR_RETURN(const std::string answer, AnswerOf({"sha256sum", "--", path}, call));
+  // A name with a backslash or a line end has a backslash before the digest.
+  const std::string digest = answer.substr(answer.starts_with('\\') ? 1 : 0, kSha256Digits);
+  if (digest != pinned.sha256)
+    return refused(StrCat("has the SHA-256 ", digest, ", and ", pinned.name,
+                          " of this program's release has ", pinned.sha256, "; take that file"));
   return PythonChoice{PythonChoice::From::kArchive, path, version};
 }
 
-Status Unpack(const std::string& archive, const std::string& directory, const std::string& log,
-              const PluginServices& call) {
-  const PinnedArchive pinned = ReadPinned();
-  ASSIGN_OR_RETURN(const std::string answer, AnswerOf({"sha256sum", "--", archive}, call));
-  // A name with a backslash or a line end has a backslash before the digest.
-  const std::string digest = answer.substr(answer.starts_with('\\') ? 1 : 0, pinned.sha256.size());
-  if (digest != pinned.sha256)
-    return Status(Code::kDataLoss,
-                  StrCat(archive, ": has the SHA-256 ", digest, ", and ", pinned.name,
-                         " of this program's release has ", pinned.sha256, "; take that file"));
-  return RunStep(
-      {.name = "tar", .argv = {"tar", "-xzf", archive, "--no-same-owner", "-C", directory}, .log = log},
-      call);
-}
-
 /// uv makes a directory of its own for each version, and links to it.
-Result<std::string> ByUv(const std::string& version, const std::string& directory, const std::string& log,
+Result<std::string> ByUv(const std::string& version, const std::string& directory,
                          const PluginServices& call) {
-  const std::string to = directory + kBroughtTo;
+  const std::string to = directory + kBroughtTo, log = directory + kLog;
   RETURN_IF_ERROR(RunStep({.name = "uv python install",
                            .argv = {"uv", "python", "install", version},
                            .log = log,
@@ -207,7 +200,7 @@ Result<PythonChoice> ChoosePython(const std::string& named, std::string_view aga
                                   const PluginServices& call) {
   std::error_code error;
   if (IsVersion(named) && !fs::exists(named, error)) return OfVersion(named, again, call);
-  if (named.ends_with(kArchiveEnd)) return OfArchive(named);
+  if (named.ends_with(kArchiveEnd)) return OfArchive(named, call);
   if (!named.empty()) return FirstOf({named}, true, again, call);
   std::vector<std::string> programs = {"python3"};
   for (const int minor : kMinors) programs.push_back(StrCat("python3.", minor));
@@ -215,10 +208,13 @@ Result<PythonChoice> ChoosePython(const std::string& named, std::string_view aga
 }
 
 Result<std::string> BringPython(const PythonChoice& choice, const std::string& directory,
-                                const std::string& log, const PluginServices& call) {
+                                const PluginServices& call) {
   if (choice.from == PythonChoice::From::kHere) return choice.program;
-  if (choice.from == PythonChoice::From::kUv) return ByUv(choice.version, directory, log, call);
-  RETURN_IF_ERROR(Unpack(choice.program, directory, log, call));
+  if (choice.from == PythonChoice::From::kUv) return ByUv(choice.version, directory, call);
+  RETURN_IF_ERROR(RunStep({.name = "tar",
+                           .argv = {"tar", "-xzf", choice.program, "--no-same-owner", "-C", directory},
+                           .log = directory + kLog},
+                          call));
   return StrCat(directory, kBroughtTo, "/bin/python", choice.version);
 }
 

@@ -29,13 +29,13 @@ struct PythonChoice {
 ///   can create environments.
 /// `again` is the command that a person gives anew, with `--python` behind it; empty: there is none, so an
 /// installed Python alone helps. Downloads and unpacks nothing.
-/// kFailedPrecondition: there is none; the message names those found and one command that helps.
+/// kFailedPrecondition: there is none, and the message names those found and one command that helps; or the
+/// archive is another one than this program's release has.
 Result<PythonChoice> ChoosePython(const std::string& named, std::string_view again,
                                   const PluginServices& call);
 
-/// The path of the interpreter, brought to `directory`/python if it is not here yet. `log` gets the output of
-/// the programs that bring it. kDataLoss: the archive is another one than this program's release has.
+/// The path of the interpreter, brought to `directory`/python if it is not here yet.
 Result<std::string> BringPython(const PythonChoice& choice, const std::string& directory,
-                                const std::string& log, const PluginServices& call);
+                                const PluginServices& call);
 
 }  // namespace pipeline

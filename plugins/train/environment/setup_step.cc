@@ -24,15 +24,18 @@ constexpr std::size_t kMostAnswer = 4096;
 /// An interpreter must not look into another one's files.
 constexpr std::array<const char*, 2> kUnset = {"PYTHONHOME", "PYTHONPATH"};
 
-/// pip begins the reason with the first, and shows a fault of its own behind the second. If absent: the exit
-/// code is the reason.
-constexpr std::string_view kPipError = "ERROR: ", kPipFault = "ERROR: Exception:";
+/// Beginnings of the lines with the reason: pip and uv have the first two, a fault in pip the third, and a
+/// newer pip a name behind the second and the reason behind the last. If absent: the exit code is the reason.
+constexpr std::string_view kPipError = "ERROR: ", kError = "error: ", kFault = "ERROR: Exception:",
+                           kSaid = "× ";
 
 std::string ReasonIn(const std::vector<std::string>& tail) {
-  const auto found = std::find_if(tail.rbegin(), tail.rend(),
-                                  [](const std::string& line) { return line.starts_with(kPipError); });
+  const auto found = std::find_if(tail.rbegin(), tail.rend(), [](const std::string& line) {
+    return line.starts_with(kPipError) || line.starts_with(kError) || line.starts_with(kSaid);
+  });
   if (found == tail.rend()) return {};
-  return StrCat(": ", *found == kPipFault ? tail.back() : found->substr(kPipError.size()));
+  if (*found == kFault) return StrCat(": ", tail.back());
+  return StrCat(": ", found->substr(found->starts_with(kSaid) ? kSaid.size() : kPipError.size()));
 }
 
 }  // namespace

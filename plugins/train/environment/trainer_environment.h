@@ -33,7 +33,8 @@ std::vector<std::string> Extras();
 Result<std::string> MarkOf(const std::string& extra);
 
 /// `pipe trainer setup` with the words that make this environment, quoted for a shell.
-std::string SetupCommand(const std::string& directory, const std::string& extra);
+std::string SetupCommand(const std::string& directory, const std::string& extra,
+                         const std::string& wheels = {});
 
 /// kFailedPrecondition: the limit of the stack, with which a process begins, is too small for Python.
 Status CheckStack();

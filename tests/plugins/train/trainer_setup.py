@@ -25,7 +25,9 @@ echo "$@" >> "$SAID"
 case "$*" in
   "-m pip cache dir") [ -z "$NO_CACHE" ] || exit 1; echo "/tmp/pip" ;;
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-  *" pip install "*) [ -z "$PIP_HANGS" ] || sleep 30; [ -z "$PIP_SLOW" ] || sleep 1; [ -z "$PIP_FAILS" ] || { echo "hashes do not match"; exit 1; } ;;
+  *" pip install "*) [ -z "$PIP_HANGS" ] || sleep 30; [ -z "$PIP_SLOW" ] || sleep 1
+    [ -z "$NET_FAILS" ] || { printf 'ERROR: before\\nerror: connection-failed\\n\\n× Could not connect\\n\\nhint: try\\n'; exit 1; }
+    [ -z "$PIP_FAILS" ] || { echo "hashes do not match"; exit 1; } ;;
   "-c import "*) [ -z "$IMPORT_FAILS" ] || { echo "Illegal instruction"; exit 132; } ;;
 esac
 """
@@ -202,9 +204,12 @@ ln -s "cpython-$3.7" "$UV_PYTHON_INSTALL_DIR/cpython-$3"
 
     shop.sizes("tpu 1 2\ncpu 1000 2000000000000000\n")
     shop.lock("cpu", "jax==6\n")
-    shop.run(*setup, "--dir", "it", code=1, says="it: the environment has 1.78 PiB, and ")
+    shop.run(*setup, "--dir", "it", code=1, says="it: 1.78 PiB will lie there, and ")
+    check((shop.root / "it/made-from").read_text().startswith("cpu "), "a refusal took the environment away")
+    shop.run("wheels", "some", "--python", str(shop.python), code=0, says="has the wheels now; on the other machine: "
+             "pipe trainer setup --wheels some\n")
     shop.sizes("cpu 1048576 2097152\n")
-    shop.run(*setup, "--dir", "it", "--wheels", "absent", code=1, says="--wheels: absent: there is no such directory")
+    shop.run(*setup, "--dir", "it", "--wheels", "absent", code=1, says="--wheels: absent: there is no such directory; on a machine with a network: pipe trainer wheels absent --for 3.11\n")
     shop.run(*setup, "--dir", "it", code=0, says="1.00 MiB to download, 2.00 MiB on the disk")
 
 
@@ -239,6 +244,7 @@ def main():
         shop.run(*setup, code=1, says="hashes do not match", PIP_FAILS="1")
         check(made.read_text() == "unfinished\n", made.read_text())
         shop.run("check", code=1, says="is unfinished; make it with: pipe trainer setup\n")
+        shop.run(*setup, code=1, says="ended with exit code 1: Could not connect; its whole output: ", NET_FAILS="1")
         shop.run(*setup, code=1, says="the first import ended with exit code 132", IMPORT_FAILS="1")
         shop.run("check", code=1, says="is unfinished")
         check(len(shop.run(*setup, code=0, says="made")) == 5, "not made again")

@@ -54,6 +54,14 @@ TEST(PipProgressTest, MoreBytesThanToldNeverEndTheLine) {
   EXPECT_EQ(Told(kOutput, 2048)[3], "2048/2049 downloading jax 1.0: 2.00 KiB of 2.00 KiB");
 }
 
+TEST(PipProgressTest, FilesOfAnEarlierAttemptCount) {
+  const std::vector<std::string> told = Told(
+      "  Using cached jaxlib-1.0-cp311.whl (1.5 MB)\n  Using cached etils-1.0.whl (2 kB)\n"
+      "  Downloading jax-1.0-py3-none-any.whl (3.1 MB)\n",
+      2 << 20);
+  EXPECT_EQ(told, std::vector<std::string>{"1502000/2097152 downloading jax 1.0: 1.43 MiB of 2.00 MiB"});
+}
+
 TEST(PipProgressTest, OtherLinesAreLeftAlone) {
   EXPECT_TRUE(Told("Progress\nProgress x of y\nProgress 5 of\nProgressing 1 of 2\n", 10).empty());
   EXPECT_TRUE(Told(std::string(1 << 20, 'x'), 10).empty());
