@@ -29,6 +29,18 @@ def dynamic_names(path):
     return re.findall(r"\(NEEDED\)\s+Shared library: \[([^]]+)\]", read(path, "-d"))
 
 
+def libraries_of(programs, place_of):
+    """{name: path} of the libraries that programs need, and that these need. place_of(name) is the path of a library;
+    None leaves it out."""
+    found, wanted = {}, list(programs)
+    while wanted:
+        for name in dynamic_names(wanted.pop()):
+            if name not in found and (path := place_of(name)):
+                found[name] = path
+                wanted.append(path)
+    return found
+
+
 def search_paths(path):
     """The paths where it looks for them first; "" has none."""
     found = re.search(r"\((?:RPATH|RUNPATH)\)\s+Library r(?:un)?path: \[([^]]*)\]", read(path, "-d"))
@@ -45,6 +57,19 @@ def versions(path):
             for kind, number in re.findall(r"Name: (GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)", line):
                 needs.setdefault(kind, set()).add(tuple(map(int, number.split("."))))
     return needs
+
+
+def dynamic_symbols(path):
+    """(names of the symbols that a file needs of others, of those that it has), each with its version: free@GLIBC_2.17.
+    It has that of a default version without the version, too. A weak symbol may be absent: it is not needed."""
+    needs, has = set(), set()
+    for binding, section, name in re.findall(r"^ +\d+:(?: +\w+){3} +(\w+) +\w+ +(?:\[[^]]*\] +)?(\w+) (\S+)",
+                                             read(path, "--dyn-syms"), re.M):
+        if section != "UND":
+            has |= {name.replace("@@", "@"), name.partition("@@")[0]}
+        elif binding != "WEAK":
+            needs.add(name)
+    return needs, has
 
 
 def symbols_of_version(path, version):

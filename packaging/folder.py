@@ -1,16 +1,16 @@
 """Makes the folder that runs anywhere (README.md) of a build.
 
 `libraries` is the directory that libraries.sh makes. If absent: the folder has the libraries of this machine as they
-are, and so runs only where their glibc is.
+are, and so runs only where their glibc is. `sysroot` is the root of the Debian whose libraries are taken.
 """
 
 import shutil
 from pathlib import Path
 
 import elf
-from elf import dynamic_names, is_elf, machine
+from elf import dynamic_names, is_elf, libraries_of
 from licences import Licences, output, package_of
-from symbols import OF_THE_SYSTEM
+from symbols import OF_THE_SYSTEM, find_library, places_of_debian
 from tarball import copy, digest
 
 HEADERS_ALONE = ("libcli11-dev", "nlohmann-json3-dev")  # Debian packages whose code is in the program
@@ -18,42 +18,27 @@ NAME = "text2lm"
 RENAMED = {"libstdc++.so.6": "libstdc++-text2lm.so.6"}  # those of libraries.sh that the system has, too
 # libstdc++ 12 has one function in two versions that do the same; manylinux_2_34 knows the older one alone.
 NEWER, OLDER, WAIT = "GLIBCXX_3.4.30", "GLIBCXX_3.4.11", "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
-MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}  # folders of Debian, by the machine
-
-
-def library_places(programs, libraries):
-    """{name: path} of the libraries that programs need, and that these need, less those of the system. With `libraries`
-    the names are those that RENAMED gives them."""
-    places = [*([libraries / "lib"] if libraries else ()), *(Path(f"{lib}/{MULTIARCH[machine(programs[0])]}")
-                                                            for lib in ("/usr/lib", "/lib"))]
-    found, wanted = {}, list(programs)
-    while wanted:
-        for name in dynamic_names(wanted.pop()):
-            name = RENAMED.get(name, name) if libraries else name
-            if name in found or name in OF_THE_SYSTEM:
-                continue
-            path = next((place / name for place in places if (place / name).exists()), None)
-            if path is None:
-                raise SystemExit(f"folder.py: {name} is in none of {', '.join(map(str, places))}; install its package")
-            found[name] = path
-            wanted.append(path)
-    return found
 
 
 class Folder:
-    def __init__(self, root, libraries):
-        self.root, self.libraries = root, libraries
-        self.licences = Licences(root / "share/doc/pipe")
+    def __init__(self, root, libraries, sysroot):
+        self.root, self.libraries, self.sysroot = root, libraries, sysroot
+        self.renamed = RENAMED if libraries else {}
+        self.licences = Licences(root / "share/doc/pipe", sysroot)
 
     def install(self, build):
         output("cmake", "--install", build, "--prefix", self.root)
 
     def add_libraries(self):
         programs = sorted(path for path in self.root.rglob("*") if is_elf(path))
-        for name, path in sorted(library_places(programs, self.libraries).items()):
-            copy(path.resolve(), self.root / "lib/pipe" / name)
-            ours = self.libraries and path.is_relative_to(self.libraries)
-            self.licences.add_installed("libstdc++6" if ours else package_of(path))
+        places = [*([self.libraries / "lib"] if self.libraries else ()), *places_of_debian(programs[0], self.sysroot)]
+
+        def place_of(name):
+            return None if name in OF_THE_SYSTEM else find_library(self.renamed.get(name, name), places)
+
+        for name, path in sorted(libraries_of(programs, place_of).items()):
+            copy(path.resolve(), self.root / "lib/pipe" / self.renamed.get(name, name))
+            self.licences.add_installed("libstdc++6" if name in self.renamed else package_of(path, self.sysroot))
         if self.libraries:
             self.rename()
         for package in HEADERS_ALONE:
@@ -83,10 +68,10 @@ class Folder:
         (self.root / f"bin/{NAME}").symlink_to("pipe")
 
 
-def make(build, root, libraries=None, python=None):
+def make(build, root, libraries=None, python=None, sysroot=Path("/")):
     """Makes the folder `root`, and replaces one that is there."""
     shutil.rmtree(root, ignore_errors=True)
-    folder = Folder(root, libraries and libraries.resolve())
+    folder = Folder(root, libraries and libraries.resolve(), sysroot.resolve())
     folder.install(build)
     folder.add_libraries()
     if python:

@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# libraries.sh DIR: makes in DIR the libraries that the folder does not take from Debian 12 as they are (README.md): the
-# newest liblzma and libzstd, a libcurl and a libarchive with what `pipe` calls alone, and a libstdc++ for GLIBC_2.34.
-# The sources are those of Debian 13, with Debian's patches; apt checks their signatures. If DIR is there already and was
-# made from the same files and versions: nothing happens. On Debian 12.
+# libraries.sh DIR [SYSROOT TOOLCHAIN]: makes in DIR the libraries that the folder does not take from Debian 12 as they
+# are (README.md): the newest liblzma and libzstd, a libcurl and a libarchive with what `pipe` calls alone, and a libstdc++
+# for GLIBC_2.34. The sources are those of Debian 13, with Debian's patches; apt checks their signatures. If DIR is there
+# already and was made from the same files and versions: nothing happens. On Debian 12.
+# SYSROOT is a Debian 12 of another processor (tests/arm64/sysroot.sh), and TOOLCHAIN CMake's file of the compiler for it;
+# DIR must be in SYSROOT.
 set -euo pipefail
 to=$(realpath -m "$1")
+sysroot=${2+$(realpath "$2")}
+toolchain=${3+$(realpath "$3")}
+tools=${toolchain:+$(sed -nE 's/^set\(CMAKE_C_COMPILER (.*)gcc-12\)$/\1/p' "$toolchain")}
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source private_apt.sh
 
@@ -12,7 +17,7 @@ export LC_ALL=C.UTF-8
 private_apt "$to.apt" "$(dpkg --print-architecture)" trixie
 apt-get update
 made_from=$(sha256sum libraries.sh private_apt.sh runtime/*
-  dpkg-query -W libstdc++-12-pic libssl-dev
+  dpkg-query --root="$sysroot/" -W libstdc++-12-pic libssl-dev
   apt-cache showsrc xz-utils libzstd curl libarchive | grep -E '^(Package|Version):' | sort)
 [[ -f $to/made-from && $(<"$to/made-from") == "$made_from" ]] && rm -r "$to.apt" && exit
 rm -rf "$to" "$to.sources"
@@ -25,7 +30,7 @@ build() {
   (cd "$to.sources" && fetch_source "$package")
   cmake -S "$source/$folder" -B "$source/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$to" \
     -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$to" -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
-    -DCMAKE_C_FLAGS="-ffile-prefix-map=$to.sources=." "$@"
+    -DCMAKE_C_FLAGS="-ffile-prefix-map=$to.sources=." ${toolchain:+-DCMAKE_TOOLCHAIN_FILE="$toolchain"} "$@"
   cmake --build "$source/build" --target install
   mkdir -p "$to/share/doc/$package"
   cp "$source/debian/copyright" "$to/share/doc/$package/"
@@ -48,15 +53,17 @@ build libarchive . -DENABLE_TEST=OFF -DENABLE_TAR=OFF -DENABLE_CPIO=OFF -DENABLE
 # function of libstdc++ 12 gets the older of its two versions (folder.py).
 runtime=libstdc++-text2lm.so.6
 wait=_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+objects=$sysroot/usr/lib/gcc/$("${tools}gcc-12" -print-multiarch)/12
 # Two functions of streams are in an object that only the static library has.
-(cd "$to.sources" && ar x "$(g++ -print-file-name=libstdc++.a)" compatibility.o)
-gcc -O2 -fPIC -c runtime/arc4random.c -o "$to.sources/arc4random.o"
-objects=$(g++ -print-file-name=libstdc++_pic.a)
-sed "/ $wait;/d; s/^ *_ZNSt18condition_variable10notify_oneEv;/&\n    $wait;/" "${objects%.a}.map" >"$to.sources/names.map"
-g++ -shared -nodefaultlibs -Wl,-soname,$runtime -Wl,-z,relro -Wl,-z,defs -Wl,-O1 -Wl,--hash-style=gnu -Wl,--build-id=none \
-  -Wl,--version-script="$to.sources/names.map" -o "$to/lib/$runtime" "$to.sources/arc4random.o" "$to.sources/compatibility.o" \
-  -Wl,--whole-archive "$objects" -Wl,--no-whole-archive -lm -lc -lgcc_s -lgcc
-strip --strip-unneeded "$to/lib/$runtime"
+(cd "$to.sources" && "${tools}ar" x "$objects/libstdc++.a" compatibility.o)
+"${tools}gcc-12" -O2 -fPIC -c runtime/arc4random.c -o "$to.sources/arc4random.o"
+sed "/ $wait;/d; s/^ *_ZNSt18condition_variable10notify_oneEv;/&\n    $wait;/" "$objects/libstdc++_pic.map" \
+  >"$to.sources/names.map"
+"${tools}g++-12" -shared -nodefaultlibs -Wl,-soname,$runtime -Wl,-z,relro -Wl,-z,defs -Wl,-O1 -Wl,--hash-style=gnu \
+  -Wl,--build-id=none -Wl,--version-script="$to.sources/names.map" -o "$to/lib/$runtime" \
+  "$to.sources/arc4random.o" "$to.sources/compatibility.o" \
+  -Wl,--whole-archive "$objects/libstdc++_pic.a" -Wl,--no-whole-archive -lm -lc -lgcc_s -lgcc
+"${tools}strip" --strip-unneeded "$to/lib/$runtime"
 
 rm -rf "$to.sources" "$to.apt"
 printf '%s\n' "$made_from" >"$to/made-from"

@@ -13,30 +13,29 @@ def output(*words):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True).stdout
 
 
-def package_of(path):
-    """The Debian package of a library. dpkg knows it below /lib or /usr/lib, and one may be a link to the other."""
-    inner = str(path.resolve()).removeprefix("/usr")
+def package_of(path, sysroot):
+    """The package of a library of the Debian at `sysroot`. dpkg knows it below /lib or /usr/lib, and one may be a link to
+    the other."""
+    inner = f"/{path.resolve().relative_to(sysroot)}".removeprefix("/usr")
     for place in (f"/usr{inner}", inner):
-        found = subprocess.run(["dpkg-query", "-S", place], capture_output=True, text=True, check=False)
+        found = subprocess.run(["dpkg-query", f"--root={sysroot}", "-S", place], capture_output=True, text=True,
+                               check=False)
         if found.returncode == 0:
             return found.stdout.split(":")[0]
     raise SystemExit(f"licences.py: {path} is in no Debian package, so its licence is unknown; take it away")
 
 
-def version_of(package):
-    return output("dpkg-query", "-W", "-f=${Version}", package)
-
-
 class Licences:
-    """Below the folder `doc` of a package: licences/, and parts.txt."""
+    """Below the folder `doc` of a package: licences/, and parts.txt. `sysroot` is the root of a Debian."""
 
-    def __init__(self, doc):
-        self.doc = doc
+    def __init__(self, doc, sysroot=Path("/")):
+        self.doc, self.sysroot = doc, sysroot
         self.parts = {}  # {package: version} of what lies inside and is not ours
 
     def add_installed(self, package):
-        """A package of this machine."""
-        self.add(package, Path("/usr/share/doc") / package / "copyright", version_of(package))
+        """A package of this Debian."""
+        version = output("dpkg-query", f"--root={self.sysroot}", "-W", "-f=${Version}", package)
+        self.add(package, self.sysroot / "usr/share/doc" / package / "copyright", version)
 
     def add(self, package, source, version):
         """`source`: its file of licences, as Debian's packages have one."""

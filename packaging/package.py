@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Makes the packages of a build: the folder, a tarball and a wheel of it.
 
-    package.py BUILD OUT [--libraries DIR] [--python ARCHIVE]
+    package.py BUILD OUT [--libraries DIR] [--python ARCHIVE] [--sysroot DIR]
 
 OUT gets FOLDER, FOLDER.tar.gz and a wheel, whose sizes and digests are printed. DIR is made by libraries.sh: then it is
 an error if a file needs a symbol that is newer than OLDEST. ARCHIVE is made by python.sh: OUT gets it, and the folder
-its digest. Same build and SOURCE_DATE_EPOCH, same bytes.
+its digest. A build for another processor has the libraries of the Debian at --sysroot, which tests/arm64/sysroot.sh
+makes. Same build and SOURCE_DATE_EPOCH, same bytes.
 """
 
 import argparse
@@ -31,11 +32,12 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--libraries", type=Path)
     parser.add_argument("--python", type=Path)
+    parser.add_argument("--sysroot", type=Path, default=Path("/"))
     options = parser.parse_args()
     version = version_of(options.build)
     root = options.out / f"{folder.NAME}-{version}-linux-{machine(options.build / 'bin/pipe')}"
-    folder.make(options.build, root, options.libraries, options.python)
-    if options.libraries and (findings := [*newer(root, OLDEST), *unresolved(root)]):
+    folder.make(options.build, root, options.libraries, options.python, options.sysroot)
+    if options.libraries and (findings := [*newer(root, OLDEST), *unresolved(root, options.sysroot)]):
         sys.exit("package.py: " + "; ".join(findings))
     tarball.tell(tarball.pack(root, options.out / f"{root.name}.tar.gz", root.name))
     tarball.tell(wheel.make(root, version, options.out))

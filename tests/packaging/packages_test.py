@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -25,6 +26,7 @@ import elf  # noqa: E402
 import folder  # noqa: E402
 import image  # noqa: E402
 import interpreter  # noqa: E402
+import licences  # noqa: E402
 import package  # noqa: E402
 import symbols  # noqa: E402
 import tarball  # noqa: E402
@@ -184,6 +186,52 @@ stages:
         self.assertEqual(list(symbols.newer(root, dict.fromkeys(symbols.OLDEST, (9,)))), [])
         found = list(symbols.newer(root, {**symbols.OLDEST, "GLIBC": (2, 2)}))
         self.assertTrue(any(line.startswith("bin/pipe needs GLIBC_2.") for line in found), found)
+
+    def test_a_library_and_a_symbol_that_are_nowhere_are_found(self):
+        root = next(path for path in self.out.iterdir() if path.name.startswith("text2lm") and path.is_dir())
+        self.assertEqual(list(symbols.unresolved(root, Path("/"))), [])
+        broken = self.out / "broken"
+        shutil.copytree(root, broken, symlinks=True)
+        library = next((broken / "lib/pipe").glob("libyaml-cpp.so.*"))
+        shutil.copy(next((broken / "lib/pipe").glob("liblz4.so.*")), library)
+        found = list(symbols.unresolved(broken, Path("/")))
+        self.assertTrue(found)
+        for line in found:
+            self.assertRegex(line, r"^bin/pipe: _ZT?\w*4YAML\w+ of pipe is nowhere$")
+        library.unlink()
+        with self.assertRaisesRegex(SystemExit, rf"{library.name} is in none of {broken}/lib/pipe;"):
+            list(symbols.unresolved(broken, Path("/")))
+
+
+class AnotherMachine(unittest.TestCase):
+    def test_a_program_for_arm64_is_told_by_its_header(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = Path(directory) / "bin/pipe"
+            program.parent.mkdir()
+            program.write_bytes(struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 183, 1, 0, 0, 0, 0, 64, 0, 0, 64, 0, 0))
+            self.assertEqual(wheel.tag(Path(directory)), "py3-none-manylinux_2_17_aarch64")
+            self.assertIn(Path("/there/usr/lib/aarch64-linux-gnu"), symbols.places_of_debian(program, Path("/there")))
+            self.assertEqual(image.ARCHITECTURES[elf.machine(program)], "arm64")
+
+    def test_the_package_the_version_and_the_licence_of_a_library_are_those_of_its_root(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory).resolve() / "root"
+            library, doc = root / "lib/aarch64-linux-gnu/libone.so.1", root / "usr/share/doc/libone1"
+            for path, text in ((library, ""), (root / "var/lib/dpkg/info/libone1.list", "/lib/aarch64-linux-gnu/libone.so.1\n"),
+                               (root / "var/lib/dpkg/status", "Package: libone1\nStatus: install ok installed\nVersion: 1.5-2\n"
+                                "Architecture: arm64\nMulti-Arch: same\nMaintainer: one\nDescription: one\n\n")):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            self.assertEqual(licences.package_of(library, root), "libone1")
+            made = licences.Licences(Path(directory) / "made", root)
+            with self.assertRaisesRegex(SystemExit, "libone1/copyright is missing"):
+                made.add_installed("libone1")
+            folder.copy(ROOT / "LICENSE", doc / "copyright")
+            made.add_installed("libone1")
+            self.assertEqual(made.parts, {"libone1": "1.5-2"})
+            self.assertTrue((Path(directory) / "made/licences/libone1").is_file())
+            with self.assertRaisesRegex(SystemExit, "in no Debian package"):
+                licences.package_of(root / "lib/libtwo.so.1", root)
 
 
 class SameBytes(unittest.TestCase):
