@@ -202,12 +202,15 @@ def main():
     with support.Sandbox() as place:
         pipeline(place, environment)
         commands = Commands(place, environment)
+        beside = set((pipe.parent / "plugins/train").rglob("*"))
         run = trained(place, "whole")
         for part in (exports, scores, refusals, began_with_another):
             began = time.monotonic()
             part(place, commands, run)
             print(f"{part.__name__}: {time.monotonic() - began:.1f} s", flush=True)
         follows(place, commands)
+        left = set((pipe.parent / "plugins/train").rglob("*")) - beside
+        check(not left, f"beside the trainer's code: {left}")
 
 
 if __name__ == "__main__":

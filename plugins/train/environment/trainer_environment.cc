@@ -153,7 +153,7 @@ TrainerCommand PythonCommand(const std::string& python, std::vector<std::string>
   command.argv = std::move(words);
   command.argv.insert(command.argv.begin(), python);
   command.set = {"PYTHONPATH=" + BundledDirectory(), "PYTHONSAFEPATH=1", "PYTHONNOUSERSITE=1",
-                 "PYTHONUNBUFFERED=1"};
+                 "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1"};
   command.unset = {"PYTHONHOME", "PYTHONSTARTUP"};
   return command;
 }

@@ -49,7 +49,8 @@ bool IsSomebodysOwn(const std::string& directory);
 /// The extra of an environment; empty: unknown.
 std::string ExtraOf(const std::string& directory);
 
-/// `python` with `words`, and environment variables that let it import the bundled code and nothing else.
+/// `python` with `words`, and environment variables that let it import the bundled code and nothing else, and
+/// leave nothing beside that code: a package of another Python takes away what it knows.
 TrainerCommand PythonCommand(const std::string& python, std::vector<std::string> words);
 
 }  // namespace pipeline
