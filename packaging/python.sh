@@ -49,7 +49,9 @@ END
 # Nothing of this machine's environment comes in. `uv` writes the place of an installation over the prefix /install.
 clean=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
   SOURCE_DATE_EPOCH="$(dpkg-parsechangelog -S Timestamp)")
-"${clean[@]}" ac_cv_posix_semaphores_enabled=yes ac_cv_header_bluetooth_bluetooth_h=no ./configure --prefix=/install \
+# Nor does what this machine has for modules that are left out.
+absent=(ac_cv_header_{bluetooth_bluetooth,curses,ncurses,ncursesw_ncurses,term,sqlite3,uuid,uuid_uuid}_h)
+"${clean[@]}" ac_cv_posix_semaphores_enabled=yes "${absent[@]/%/=no}" ./configure --prefix=/install \
   --disable-test-modules --without-static-libpython --without-ensurepip --without-readline --with-system-expat \
   --with-ssl-default-suites=openssl CC=gcc OPT='-fwrapv -O2 -Wall' CFLAGS_NODIST="-ffile-prefix-map=$source=." \
   LDFLAGS_NODIST='-Wl,--exclude-libs,ALL'
