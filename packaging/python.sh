@@ -50,8 +50,11 @@ END
 clean=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
   SOURCE_DATE_EPOCH="$(dpkg-parsechangelog -S Timestamp)")
 # Nor does what this machine has for modules that are left out.
-absent=(ac_cv_header_{bluetooth_bluetooth,curses,ncurses,ncursesw_ncurses,term,sqlite3,uuid,uuid_uuid}_h)
-"${clean[@]}" ac_cv_posix_semaphores_enabled=yes "${absent[@]/%/=no}" ./configure --prefix=/install \
+absent=(ac_cv_header_{bluetooth_bluetooth,curses,ncurses,ncursesw_ncurses,term,sqlite3,uuid,uuid_uuid}_h
+  ac_cv_lib_curses_{filter,has_key,immedok,is_pad,is_term_resized,resize_term,resizeterm,syncok,typeahead,use_env,wchgat}
+  ac_cv_mvwdelch_is_expression ac_cv_window_has_flags)
+"${clean[@]}" ac_cv_posix_semaphores_enabled=yes "${absent[@]/%/=no}" PKG_CONFIG_LIBDIR=/nowhere \
+  ./configure --prefix=/install \
   --disable-test-modules --without-static-libpython --without-ensurepip --without-readline --with-system-expat \
   --with-ssl-default-suites=openssl CC=gcc OPT='-fwrapv -O2 -Wall' CFLAGS_NODIST="-ffile-prefix-map=$source=." \
   LDFLAGS_NODIST='-Wl,--exclude-libs,ALL'
