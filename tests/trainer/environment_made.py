@@ -28,6 +28,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 PIPE, ENVIRONMENT, UV = (Path(os.path.abspath(word)) for word in sys.argv[1:4])
+ROOT = Path(__file__).resolve().parent.parent.parent
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 LARGE = 3 << 20  # bytes, of the largest wheel
 # The packages of the trainer's imports: each is a module that says its name.
@@ -61,6 +62,8 @@ def wheel_of_pip(directory):
     (site,) = ENVIRONMENT.glob("lib/python3.*/site-packages")
     (info,) = site.glob("pip-*.dist-info")
     version = info.name.removesuffix(".dist-info").removeprefix("pip-")
+    if f"pip=={version} " not in (ROOT / "plugins/train/python/installer.txt").read_text():
+        raise SystemExit(f"{ENVIRONMENT}: has pip {version}, not that of the lock; remove it, and ./dev makes another")
     with open(info / "RECORD", encoding="utf-8", newline="") as record:
         names = [row[0] for row in csv.reader(record)]
     kept = [name for name in names if not name.startswith("..") and not name.endswith(".pyc")
