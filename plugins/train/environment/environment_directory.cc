@@ -52,8 +52,13 @@ Result<FileDescriptor> WaitForTurn(const std::string& directory, const PluginSer
 Result<FileDescriptor> TakeDirectory(const std::string& directory, const PluginServices& call) {
   std::error_code error;
   const std::vector<std::string> names = NamesIn(directory);
+  // Another setup may begin at this moment: its lock and its mark, by way of WriteWholeFile, are its first
+  // files.
+  const auto foreign = [](const std::string& name) {
+    return name != kDirectoryLock && !name.starts_with(kMadeFrom);
+  };
   if (!fs::exists(StrCat(directory, "/", kMadeFrom), error) &&
-      std::any_of(names.begin(), names.end(), [](const auto& name) { return name != kDirectoryLock; }))
+      std::any_of(names.begin(), names.end(), foreign))
     return Status(
         Code::kFailedPrecondition,
         StrCat(directory, ": is there, and was not made by this command; remove it, or name another --dir"));
