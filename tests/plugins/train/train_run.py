@@ -276,7 +276,7 @@ def commands(sandbox, first):
                         (("sample", str(first), "--prompt"), "--prompt wants a value"),
                         (("sample",), "pipe sample RUN "),
                         (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
-                        (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
+                        (("trainer", "setup", "--extra", "abacus"), "--extra: 'abacus' is none of")):
         check(part in pipe(*words, code=2), f"{words}: not said: {part}")
     for words in (("--int8", "--help"), ("--help",), (str(first), "--int8", "-h")):
         check(pipe("export", *words, code=0) == pipe("export", "-h", code=0), f"{words}: no help")
