@@ -41,7 +41,7 @@ std::vector<Command> Commands();
 /// Runs the command of `call`, or that of a plugin; returns the exit status.
 int RunCall(const Call& call);
 
-/// Returns the text of `pipe --version`, a line each: "pipe 0.1.0"; the commit that the program was built
+/// Returns the text of `pipe --version`, a line each: "pipe 0.2.0"; the commit that the program was built
 /// from, "unknown" if it was built outside a clone; the ABI of plugins; the libraries whose version is a part
 /// of recipes; other libraries that read what strangers made; the newest versions of the forms that are
 /// written.

@@ -132,7 +132,7 @@ Status CheckCloudOptions(std::string_view form, const CloudOptions& options, int
   const bool batch = form == "batch";
   if (!HasOnly(options.image, "._-/:@", true))
     return Refuse("--image", options.image,
-                  "no name of a container image, such as HOST/PROJECT/images/pipe:0.1");
+                  "no name of a container image, such as HOST/PROJECT/images/pipe:0.2");
   if (!HasOnly(options.region, "-"))
     return Refuse("--region", options.region, "no region, such as us-central1");
   if (!HasOnly(options.machine_type, "-"))
