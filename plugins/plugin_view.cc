@@ -22,6 +22,7 @@ Json StageForPlugin(const Graph& graph, NodeId node) {
   const std::string_view type = found.spec->type->name;
   stage["type"] = type.substr(type.find('.') + 1);
   stage["config"] = found.spec->config;
+  stage["out"] = found.spec->out;
   stage["makers"] = Json(Json::Object{});
   for (const NamedInputEdge& named_input : found.named_inputs) {
     if (!named_input.node) continue;

@@ -36,17 +36,20 @@ std::vector<CommandEntry> AllCommands() {
       Flag("--environment", "DIR", "The environment that runs it (default .pipe/trainer)");
   const CommandWord run =
       Place("RUN", "The run's directory, the location that `train` published to, or the URI of either");
+  CommandWord places =
+      Place("PLACE", "A pipeline file, a run's directory, the location that `train` published to, or a URI");
+  places.repeats = true;
   const CommandWord cache =
       Flag("--cache", "DIR", "The directory for what comes from buckets (default .pipe/fetched)");
   const CommandWord directory =
-      Flag("--dir", "DIR", "The directory of the environment (default .pipe/trainer)");
+      Flag("--dir", "DIR", "The directory of the environment (default .pipe/trainer, and .pipe/tensorboard)");
   CommandWord out = Flag("--out", "DIR", "The directory of the export, which does not exist yet");
   out.required = true;
   CommandWord set = Flag("--set", "NAME=VALUE", "Set a var, stages.STAGE.KEY or limits.KEY to another value");
   set.repeats = true;
   const CommandWord extra =
-      Flag("--extra", "WORD", "The device of the training: a CPU (the default), a GPU, a TPU",
-           {"cpu", "cuda", "tpu"});
+      Flag("--extra", "WORD", "The device of the training: a CPU (the default), a GPU, a TPU; or TensorBoard",
+           {"cpu", "cuda", "tpu", "tensorboard"});
   const CommandWord python = Flag(
       "--python", "PATH",
       "The interpreter to make it with, of Python 3.11 to 3.13 (default: one that is found); or a version "
@@ -114,6 +117,13 @@ std::vector<CommandEntry> AllCommands() {
         Place("FILE", "The text in UTF-8, a line for each answer; left out, or -: the standard input", false),
         Flag("--out", "FILE", "The file of the answers (default: the standard output)"),
         Flag("--length", "N", "The most ids of an answer, where the model writes text"), environment, cache}},
+      {"tensorboard",
+       "Show the curves of trainings in TensorBoard, also while they go on",
+       {places, set, Flag("--port", "N", "The port of its page (default: 6006, or the next free one)"),
+        Flag("--host", "NAME", "The address that it serves (default: this machine alone)"),
+        Flag("--environment", "DIR",
+             "An environment that has TensorBoard (default: one of its own, made at the first use)"),
+        cache}},
   };
 }
 
@@ -142,7 +152,8 @@ std::string UsageOf(const CommandEntry& command, std::string_view before) {
     const std::string shown = word.flags.empty()   ? value
                               : word.value.empty() ? word.flags.front()
                                                    : StrCat(word.flags.front(), " ", value);
-    usage += word.required ? StrCat(" ", shown) : StrCat(" [", shown, "]", word.repeats ? "..." : "");
+    usage += word.required ? StrCat(" ", shown) : StrCat(" [", shown, "]");
+    if (word.repeats) usage += "...";
   }
   for (const CommandEntry& below : command.commands)
     usage += StrCat(usage.empty() ? "" : "; or ", UsageOf(below, StrCat(called, " ")));
@@ -187,6 +198,17 @@ Result<CommandWords> ParseCommandWords(const CommandEntry& command, const std::v
       return wrong(StrCat(name, " is there twice"));
   }
   return parsed;
+}
+
+Result<Json> SettingsOf(const CommandWords& words) {
+  Json set{Json::Object{}};
+  for (const std::string& pair : words.repeated) {
+    const std::size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return Status(Code::kInvalidArgument, StrCat("--set ", pair, ": expected NAME=VALUE"));
+    set[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return set;
 }
 
 Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/command_entry.h"
+#include "base/json.h"
 #include "base/result.h"
 
 namespace pipeline {
@@ -38,6 +39,9 @@ struct CommandWords {
 /// `--flag value` or `--flag=value`, each at most once unless the table lets it repeat. kInvalidArgument
 /// names a flag that `command` does not have.
 Result<CommandWords> ParseCommandWords(const CommandEntry& command, const std::vector<std::string>& words);
+
+/// The pairs NAME=VALUE of `--set`, the flag that may repeat, as an object. kInvalidArgument: one is no pair.
+Result<Json> SettingsOf(const CommandWords& words);
 
 /// Checks the number of a flag, which may be absent. kInvalidArgument: it is none from `least` to `most`, or
 /// not whole.

@@ -18,8 +18,8 @@ namespace {
 
 Status SetUp(const CommandWords& words, const PluginServices& call) {
   EnvironmentSetup setup;
-  setup.directory = words.Flag("--dir", kDefaultEnvironment);
   setup.extra = words.Flag("--extra", setup.extra);
+  setup.directory = words.Flag("--dir", DefaultDirectory(setup.extra));
   setup.python = words.Flag("--python", "");
   setup.wheels = words.Flag("--wheels", "");
   if (words.flags.contains("--python") && setup.python.empty())
@@ -89,6 +89,7 @@ int RunTrainCommand(const std::vector<std::string>& words, const PluginServices&
     if (words.front() == "eval") return RunEval(arguments, call);
     if (words.front() == "export") return RunExport(arguments, call);
     if (words.front() == "predict") return RunPredict(arguments, call);
+    if (words.front() == "tensorboard") return RunTensorBoard(arguments, call);
     return RunTrainer(arguments, call);
   };
   const Status done = run();

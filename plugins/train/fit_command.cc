@@ -29,18 +29,6 @@ constexpr std::string_view kCpu = "cpu";
 
 Status WrongQuestion(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
-/// The pairs after --set.
-Result<Json> SettingsOf(const CommandWords& words) {
-  Json set{Json::Object{}};
-  for (const std::string& pair : words.repeated) {
-    const std::size_t equals = pair.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return WrongQuestion(StrCat("--set ", pair, ": expected NAME=VALUE"));
-    set[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-  return set;
-}
-
 Result<Json> OneStage(const Json& stages, const std::string& file, const std::string& name) {
   std::string names;
   const Json* found = nullptr;

@@ -26,8 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockedEnvironments = ".pipe/environments/";
-/// The packages that the trainer imports; a wheel that does not fit this machine fails here.
-constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint";
+/// The packages that are imported; a wheel that does not fit this machine fails here.
+constexpr const char* kTrainerImports = "import jax, numpy, optax, orbax.checkpoint";
+constexpr const char* kTensorBoardImports = "import tensorboard.main";
 constexpr std::array<const char*, 2> kTpuNodes = {"/dev/accel0", "/dev/vfio/0"};
 
 /// An environment for TPUs is useful on other machines, too: it compiles for TPUs. It cannot train there.
@@ -178,7 +179,7 @@ Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const PluginService
                              .mark = mark,
                              .wheels = setup.wheels,
                              .sizes = sizes,
-                             .imports = kImports};
+                             .imports = setup.extra == kTensorBoard ? kTensorBoardImports : kTrainerImports};
   RETURN_IF_ERROR(Make(setup.directory, contents, choice, call));
   return false;
 }

@@ -91,9 +91,13 @@ Result<std::string> MarkOf(const std::string& extra) {
   return StrCat(extra, " ", DigestOf(Content(path)).ToHex());
 }
 
+std::string DefaultDirectory(const std::string& extra) {
+  return extra == kTensorBoard ? ".pipe/tensorboard" : kDefaultEnvironment;
+}
+
 std::string SetupCommand(const std::string& directory, const std::string& extra, const std::string& wheels) {
   std::string command = "pipe trainer setup";
-  if (directory != kDefaultEnvironment) command += StrCat(" --dir ", Quoted(directory));
+  if (directory != DefaultDirectory(extra)) command += StrCat(" --dir ", Quoted(directory));
   if (extra != "cpu") command += " --extra " + extra;
   if (!wheels.empty()) command += " --wheels " + Quoted(wheels);
   return command;

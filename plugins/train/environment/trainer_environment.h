@@ -12,6 +12,11 @@ namespace pipeline {
 /// The file in an environment that names the requirements used to create it.
 inline constexpr const char* kMadeFrom = "made-from";
 inline constexpr const char* kDefaultEnvironment = ".pipe/trainer";
+/// The extra of an environment that has TensorBoard and no trainer.
+inline constexpr const char* kTensorBoard = "tensorboard";
+
+/// The directory of an environment of `extra`, if nobody names another one.
+std::string DefaultDirectory(const std::string& extra);
 
 /// The directory of the files beside this plugin: pipe_trainer/, requirements-*.txt, libpipe_reader.so.
 std::string BundledDirectory();

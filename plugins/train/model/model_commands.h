@@ -25,4 +25,7 @@ Status RunPredict(const std::vector<std::string>& words, const PluginServices& c
 /// `pipe sample`: writes text. The text goes to standard output.
 Status RunSample(const std::vector<std::string>& words, const PluginServices& call);
 
+/// `pipe tensorboard`: serves the curves of runs until a stop. Its address goes to standard output.
+Status RunTensorBoard(const std::vector<std::string>& words, const PluginServices& call);
+
 }  // namespace pipeline
