@@ -229,6 +229,10 @@ class Learning(InADirectory):
     def test_micro_batches_change_nothing(self):
         whole, parted = self.step_of(1, 0.01), self.step_of(2, 0.01)
         np.testing.assert_allclose(whole[1][:3], parted[1][:3], rtol=1e-5)
+        for state in (whole, parted):
+            # A softmax does not change with the bias of its keys: their gradient is rounding alone, which differs by processor,
+            # and the optimizer makes steps of it.
+            state[0]["params"]["blocks"].pop("k_bias")
         jax.tree.map(lambda one, two: np.testing.assert_allclose(one, two, atol=1e-4), whole[0]["params"], parted[0]["params"])
 
     def test_an_evaluation_counts_answers_of_rows_that_are_there(self):
