@@ -4,11 +4,11 @@ namespace pipeline {
 
 std::vector<Command> Commands() {
   return {
-      RunCommand(),        RetryCommand(),  PlanCommand(),    WorkerCommand(),   SubmitCommand(),
-      StatusCommand(),     ReportCommand(), RunsCommand(),    ValidateCommand(), GraphCommand(),
-      VerifyCommand(),     CatCommand(),    LsCommand(),      CpCommand(),       DoctorCommand(),
-      StatsCommand(),      CleanCommand(),  PluginsCommand(), SchemaCommand(),   ReferenceCommand(),
-      CompletionCommand(), ManualCommand(), HelpCommand(),    ProbeCommand(),
+      RunCommand(),       RetryCommand(),      PlanCommand(),   WorkerCommand(),  SubmitCommand(),
+      TpuCommand(),       StatusCommand(),     ReportCommand(), RunsCommand(),    ValidateCommand(),
+      GraphCommand(),     VerifyCommand(),     CatCommand(),    LsCommand(),      CpCommand(),
+      DoctorCommand(),    StatsCommand(),      CleanCommand(),  PluginsCommand(), SchemaCommand(),
+      ReferenceCommand(), CompletionCommand(), ManualCommand(), HelpCommand(),    ProbeCommand(),
   };
 }
 

@@ -15,6 +15,7 @@ Command RetryCommand();
 Command PlanCommand();
 Command WorkerCommand();
 Command SubmitCommand();
+Command TpuCommand();
 Command StatusCommand();
 Command ReportCommand();
 Command RunsCommand();

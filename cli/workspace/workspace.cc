@@ -10,11 +10,11 @@
 
 #include "base/log.h"
 #include "base/machine.h"
-#include "base/random_name.h"
 #include "base/str.h"
 #include "cli/workspace/books.h"
 #include "dag/home/scratch.h"
 #include "dag/location/held_store.h"
+#include "dag/location/holder.h"
 #include "dag/location/lease.h"
 #include "dag/plan/lineages.h"
 #include "stages/lines/partition_file.h"
@@ -30,15 +30,6 @@
 namespace pipeline {
 
 namespace {
-
-/// Returns the name of this work directory among those of all machines; its first run makes it.
-Result<std::string> HolderOf(Store& work) {
-  Result<std::string> known = ReadObject(work, kHolderName, kMaxHolderBytes);
-  if (known.ok() && !known->empty()) return known;
-  std::string made = RandomName(32);
-  RETURN_IF_ERROR(WriteObject(work, kHolderName, made, Condition::ReplaceAny()).status());
-  return made;
-}
 
 constexpr std::size_t kRunsBefore = 20;
 

@@ -3,27 +3,17 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/random_name.h"
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "dag/books/log_file.h"
 #include "dag/books/run_log_line.h"
 #include "dag/location/held_store.h"
+#include "dag/location/holder.h"
 #include "storage/forwarding_store.h"
 
 namespace pipeline {
 
 namespace {
-
-/// Returns the name of the home; its first run makes it.
-Result<std::string> HolderOf(Store& root) {
-  const Result<std::string> known = ReadObject(root, kHolderName, kMaxHolderBytes);
-  if (known.ok() && !known->empty()) return known;
-  if (!known.ok() && known.status().code() != Code::kNotFound) return known.status();
-  std::string made = RandomName(32);
-  RETURN_IF_ERROR(WriteObject(root, kHolderName, made, Condition::ReplaceAny()).status());
-  return made;
-}
 
 /// Says what the home needs if a right is missing.
 Status WithRights(Status why, std::string_view location) {

@@ -18,10 +18,6 @@
 
 namespace pipeline {
 
-/// The object that identifies a home, or a work directory, among all.
-inline constexpr std::string_view kHolderName = "holder";
-inline constexpr std::uint64_t kMaxHolderBytes = 100;
-
 /// Safe from any thread.
 class Home {
  public:

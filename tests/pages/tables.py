@@ -31,6 +31,7 @@ STARTS_WORKERS = {"gcloud", "kubectl"}
 PARSED = {
     ("plugins/train/README.md", "pipe trainer setup --extra tpu"): ("--help", "downloads 1.4 GB"),
     ("plugins/train/README.md", "pipe trainer fit"): ("--help", "needs the environment for TPUs, 1.4 GB: plugins.trainer_fit"),
+    ("cli/tpu/tpu.md", "pipe tpu"): ("--help", "rents machines: cli.tpu, with a fake of the API"),
     ("plugins/train/README.md", "pipe tensorboard"): ("--help", "serves until a signal: oracle.tensorboard"),
     ("plugins/train/README.md", "pipe run FILE --set stages.train.hosts=4"): ("-n", "waits for three other hosts: tests/trainer/hosts_training.py"),
     ("plugins/train/python/README.md", "python -m pipe_trainer"): ("--help", "needs the job file of a stage: tests/trainer"),

@@ -23,15 +23,6 @@ constexpr seconds kRefreshAhead{225};  // Google's own libraries have the same v
 constexpr seconds kClockTolerance{300};
 constexpr std::uint64_t kMaxCredentialBytes = 1 << 20;
 
-/// Returns whether requests to `url` stay on this machine.
-bool IsThisMachine(const std::string& url) {
-  const Result<std::string> server = HttpServerOf(url);
-  if (!server.ok() || server->substr(0, 7) != "http://" || url.find('@') != std::string::npos) return false;
-  const std::string_view host = std::string_view(*server).substr(7, server->rfind(':') - 7);
-  const bool digits = host.find_first_not_of("0123456789.") == std::string_view::npos;
-  return host == "localhost" || host == "[::1]" || (digits && host.substr(0, 4) == "127.");
-}
-
 std::string WithoutSlash(std::string url) {
   while (!url.empty() && url.back() == '/') url.pop_back();
   return url;
@@ -71,6 +62,14 @@ bool MadeByGoogle(const std::string& product_file) {
 }
 
 }  // namespace
+
+bool IsThisMachine(const std::string& url) {
+  const Result<std::string> server = HttpServerOf(url);
+  if (!server.ok() || server->substr(0, 7) != "http://" || url.find('@') != std::string::npos) return false;
+  const std::string_view host = std::string_view(*server).substr(7, server->rfind(':') - 7);
+  const bool digits = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || host == "[::1]" || (digits && host.substr(0, 4) == "127.");
+}
 
 Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment) {
   GcsEndpoint endpoint;

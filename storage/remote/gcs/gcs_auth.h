@@ -79,6 +79,9 @@ Result<GcsCredentials> ParseGcsCredentials(std::string_view text, std::string_vi
 /// True if secrets may be sent to `url`: https, a host of googleapis.com, no user and no port.
 bool IsGoogleUrl(std::string_view url);
 
+/// True if `url` is an http address of this machine, where a fake of a service may be.
+bool IsThisMachine(const std::string& url);
+
 struct GcsToken {
   Secret text;
   std::chrono::nanoseconds expires{0};  // on the monotonic clock

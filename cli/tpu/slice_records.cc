@@ -1,0 +1,72 @@
+#include "cli/tpu/slice_records.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/str.h"
+#include "base/words.h"
+#include "dag/package/versioned_json.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = 1 << 20;
+constexpr int kDigits = 6;
+constexpr std::string_view kIntentEnd = ".json", kLeaveEnd = ".leave.json", kEndEnd = ".end.json";
+
+std::string NameOf(std::uint64_t number, std::string_view end) {
+  return StrCat(ZeroPadded(number, kDigits), end);
+}
+
+/// The number of an intent's object; absent: it is another object.
+std::optional<std::uint64_t> NumberOf(std::string_view name) {
+  if (name.size() != kDigits + kIntentEnd.size() || !name.ends_with(kIntentEnd)) return std::nullopt;
+  return ParseNumber<std::uint64_t>(name.substr(0, kDigits));
+}
+
+/// Reads an object; absent: it does not exist.
+template <class T>
+Result<std::optional<T>> ReadOne(Store& place, const std::string& name, const std::stop_token& stop) {
+  const Result<std::string> text = ReadObject(place, name, kMostBytes, stop);
+  if (text.status().code() == Code::kNotFound) return std::optional<T>();
+  if (!text.ok()) return text.status();
+  Result<T> parsed = ParseVersioned<T>(*text);
+  if (!parsed.ok()) return Status(parsed.status()).Annotate(name);
+  return std::optional<T>(*std::move(parsed));
+}
+
+template <class T>
+Status Write(Store& place, const std::string& name, const T& value, const std::stop_token& stop) {
+  return WriteObject(place, name, EncodeVersioned(value) + "\n", Condition::CreateOnly(), stop).status();
+}
+
+}  // namespace
+
+Result<NewestAttempt> SliceRecords::Read(const std::stop_token& stop) const {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, place_.List(""));
+  NewestAttempt newest;
+  for (const ObjectInfo& object : objects)
+    newest.number = std::max(newest.number, NumberOf(object.name).value_or(0));
+  if (newest.number == 0) return newest;
+  ASSIGN_OR_RETURN(newest.intent, ReadOne<SliceIntent>(place_, NameOf(newest.number, kIntentEnd), stop));
+  ASSIGN_OR_RETURN(newest.leave, ReadOne<SliceEnd>(place_, NameOf(newest.number, kLeaveEnd), stop));
+  ASSIGN_OR_RETURN(newest.end, ReadOne<SliceEnd>(place_, NameOf(newest.number, kEndEnd), stop));
+  return newest;
+}
+
+Status SliceRecords::Begin(const SliceIntent& intent, const std::stop_token& stop) const {
+  return Write(place_, NameOf(intent.number, kIntentEnd), intent, stop);
+}
+
+Status SliceRecords::Leave(const SliceEnd& leave, const std::stop_token& stop) const {
+  const Status written = Write(place_, NameOf(leave.number, kLeaveEnd), leave, stop);
+  return written.code() == Code::kAlreadyExists ? Status() : written;
+}
+
+Status SliceRecords::End(const SliceEnd& end, const std::stop_token& stop) const {
+  const Status written = Write(place_, NameOf(end.number, kEndEnd), end, stop);
+  return written.code() == Code::kAlreadyExists ? Status() : written;
+}
+
+}  // namespace pipeline
