@@ -3,7 +3,8 @@
 
     package.py BUILD OUT [--libraries DIR] [--python ARCHIVE] [--sysroot DIR]
 
-OUT gets FOLDER, FOLDER.tar.gz and a wheel, whose sizes and digests are printed. DIR is made by libraries.sh: then it is
+OUT gets FOLDER, FOLDER.tar.gz and a wheel. Printed are the symbols and the libraries of the machine that each file needs,
+sizes and digests. DIR is made by libraries.sh: then it is
 an error if a file needs a symbol that is newer than OLDEST. ARCHIVE is made by python.sh: OUT gets it, and the folder
 its digest. A build for another processor has the libraries of the Debian at --sysroot, which tests/arm64/sysroot.sh
 makes. Same build and SOURCE_DATE_EPOCH, same bytes.
@@ -18,7 +19,7 @@ import folder
 import tarball
 import wheel
 from elf import machine
-from symbols import OLDEST, newer, unresolved
+from symbols import OLDEST, needs, newer, unresolved
 
 
 def version_of(build):
@@ -39,6 +40,9 @@ def main():
     folder.make(options.build, root, options.libraries, options.python, options.sysroot)
     if options.libraries and (findings := [*newer(root, OLDEST), *unresolved(root, options.sysroot)]):
         sys.exit("package.py: " + "; ".join(findings))
+    print(*needs(root), sep="\n")
+    parts = (root / "share/doc/pipe/parts.txt").read_text(encoding="utf-8").splitlines()
+    print(f"{sum(not part.startswith('#') for part in parts)} parts of others, with their licences: share/doc/pipe/parts.txt")
     tarball.tell(tarball.pack(root, options.out / f"{root.name}.tar.gz", root.name))
     tarball.tell(wheel.make(root, version, options.out))
     if options.python:

@@ -1,6 +1,6 @@
 """What files of a package may need of the system where they run, and where it is found."""
 
-from elf import dynamic_symbols, is_elf, libraries_of, machine, search_paths, versions
+from elf import dynamic_names, dynamic_symbols, is_elf, libraries_of, machine, search_paths, versions
 
 # Libraries of glibc, and libgcc_s, which glibc's package needs wherever there is one: they fit the kernel and the
 # loader of a machine, and are its own.
@@ -31,6 +31,15 @@ def newer(root, oldest):
                 yield f"{path.relative_to(root)} needs {kind}_{'.'.join(map(str, max(numbers)))}"
         if any(not part.startswith("$ORIGIN") for part in search_paths(path).split(":") if part):
             yield f"{path.relative_to(root)} looks for libraries in {search_paths(path)}"
+
+
+def needs(root):
+    """A line for each file: the newest versions of symbols that it needs, and the libraries of the machine. All its other
+    libraries are in the folder."""
+    for path in sorted(path for path in root.rglob("*") if is_elf(path)):
+        newest = " ".join(f"{kind}_{'.'.join(map(str, max(numbers)))}" for kind, numbers in sorted(versions(path).items()))
+        machines = " ".join(name for name in dynamic_names(path) if name in OF_THE_SYSTEM)
+        yield f"{path.relative_to(root)}: {newest or 'no version'}; {machines or 'nothing of the machine'}"
 
 
 def unresolved(root, sysroot):

@@ -60,7 +60,7 @@ class Packages(unittest.TestCase):
         python.write_bytes(b"an archive")
         told = run(sys.executable, ROOT / "packaging/package.py", BUILD, cls.out, "--python", python, cwd=cls.out,
                    SOURCE_DATE_EPOCH="1700000000")
-        cls.tarball, cls.wheel, cls.python = (cls.out / line.split("  ")[0] for line in told.splitlines())
+        cls.tarball, cls.wheel, cls.python = (cls.out / line.split("  ")[0] for line in told.splitlines()[-3:])
 
     def uses(self, pipe, root, **env):
         """A person's text goes through the program at `pipe` to a verified data set."""
@@ -184,6 +184,8 @@ stages:
     def test_a_symbol_that_is_newer_than_the_oldest_system_is_found(self):
         root = next(path for path in self.out.iterdir() if path.name.startswith("text2lm") and path.is_dir())
         self.assertEqual(list(symbols.newer(root, dict.fromkeys(symbols.OLDEST, (9,)))), [])
+        (told,) = [line for line in symbols.needs(root) if line.startswith("bin/pipe: ")]
+        self.assertRegex(told, r" GLIBC_2\.\d+.*; .*libc\.so\.6")
         found = list(symbols.newer(root, {**symbols.OLDEST, "GLIBC": (2, 2)}))
         self.assertTrue(any(line.startswith("bin/pipe needs GLIBC_2.") for line in found), found)
 
