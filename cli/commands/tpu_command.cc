@@ -11,6 +11,7 @@
 
 #include "base/attendance.h"
 #include "base/clock.h"
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/random_name.h"
@@ -109,7 +110,7 @@ Result<SliceWish> WishOf(const TpuOptions& options) {
     return Wrong("--zones: name zones to try, such as --zones us-central1-a,europe-west4-a");
   for (const std::string& zone : wish.zones) RETURN_IF_ERROR(CheckWord("--zones", zone));
   if (options.time.empty())
-    return Wrong("--for: name the time after which the slice is given back in any case, such as --for 24h");
+    return Wrong("--for: name the time after which the slice gives itself back, such as --for 24h");
   wish.order.most_seconds = static_cast<std::uint64_t>(ParseTimeWord(options.time)->count());
   wish.order.wait_seconds = static_cast<std::uint64_t>(ParseTimeWord(options.wait)->count());
   if (!options.image.empty()) {
@@ -130,7 +131,7 @@ class HeldRecords {
  public:
   static Result<std::unique_ptr<HeldRecords>> Take(const TpuOptions& options, const std::stop_token& stop) {
     std::unique_ptr<HeldRecords> held(new HeldRecords(stop));
-    const std::string place = StrCat(options.records, "/", options.name);
+    const std::string place = held->place_ = StrCat(options.records, "/", options.name);
     ASSIGN_OR_RETURN(held->store_, OpenStore(place));
     LeaseTerms terms;
     terms.holder = RandomName(32);
@@ -150,32 +151,39 @@ class HeldRecords {
   }
 
   const SliceRecords& records() const { return *records_; }
+  /// OK: no other process has taken the records.
+  Status Confirm() const { return keeper_->Check(place_, token()); }
+  /// Whether a machine may be there. A stop does not end the look.
+  bool open() const {
+    const Result<NewestAttempt> newest = records_->Read({});
+    return newest.ok() && newest->open();
+  }
   std::stop_token token() const { return stop_.token(); }
 
  private:
   explicit HeldRecords(const std::stop_token& stop) : stop_(stop, {}) {}
 
   EitherStop stop_;
+  std::string place_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<LeaseKeeper> keeper_;  // ends before the store and the stop that it uses
   std::optional<SliceRecords> records_;
 };
 
-std::string AddressesOf(const SliceView& view) {
-  std::string all;
-  for (const std::string& address : view.addresses) all += StrCat(all.empty() ? "" : " ", address);
-  return all.empty() ? "-" : all;
-}
-
 /// A line of `pipe tpu ls`, its parts between tabs.
 std::string LineOf(const SliceView& view) {
   return StrCat(view.name, "\t", view.said, "\t", view.type, "\t", view.zone, "\t",
                 view.spot ? "spot" : "on demand", "\t",
-                view.age ? Span(static_cast<double>(*view.age)) : std::string("-"), "\t", AddressesOf(view));
+                view.age ? Span(static_cast<double>(*view.age)) : std::string("-"), "\t",
+                view.addresses.empty() ? std::string("-") : Join(view.addresses, " "));
 }
 
 /// Why a machine is to be given back; empty: it is not.
 std::string_view WhyOver(const SliceView& view) {
+  // One that leaves, waits or comes is in the hands of somebody's command, which bounds these times.
+  if (view.state == SliceState::kLeaving || view.state == SliceState::kQueued ||
+      view.state == SliceState::kComing)
+    return {};
   if (view.state == SliceState::kLost) return "is of no use any more";
   const auto label = view.labels.find(kSecondsLabel);
   if (label == view.labels.end() || !view.age) return {};
@@ -190,21 +198,35 @@ class TpuRun {
 
   Status Up(const SliceWish& wish) {
     ASSIGN_OR_RETURN(const std::unique_ptr<HeldRecords> held, HeldRecords::Take(options_, stop_));
-    SliceRenter renter(cloud_, held->records(), Means());
-    ASSIGN_OR_RETURN(const RentedSlice slice, renter.Rent(wish, held->token()));
-    const SliceOrder& order = slice.order;
+    SliceRenter renter(cloud_, held->records(), Means(*held));
+    const Result<RentedSlice> slice = renter.Rent(wish, held->token());
+    if (!slice.ok()) {
+      if (held->open())
+        LogInfo(StrCat("a machine may be there or come: `pipe tpu up ", wish.name,
+                       "` goes on, `pipe tpu down ", wish.name, "` gives it back"));
+      return slice.status();
+    }
+    const SliceOrder& order = slice->order;
     const bool one = order.type.slices == 1;
-    PrintLine(LineOf(slice.view));
-    LogInfo(StrCat(order.name, " is ready, and is given back after ", options_.time,
-                   "; log in: gcloud compute tpus tpu-vm ssh ", order.name, one ? "" : "-0", " --zone ",
-                   order.zone, " --project ", order.project, "; give it back: pipe tpu down ", wish.name));
+    const auto left = static_cast<std::int64_t>(order.most_seconds) - slice->view.age.value_or(0);
+    PrintLine(LineOf(slice->view));
+    LogInfo(StrCat(order.name, " is ready; log in: gcloud compute tpus tpu-vm ssh ", order.name,
+                   one ? "" : "-0", " --zone ", order.zone, " --project ", order.project,
+                   "; give it back: pipe tpu down ", wish.name));
+    LogInfo(StrCat("it gives itself back in ", Span(static_cast<double>(std::max<std::int64_t>(left, 0))),
+                   " if its service account has roles/tpu.admin; otherwise it costs until somebody does"));
     return {};
   }
 
   Status Down() {
+    RETURN_IF_ERROR(CheckRecords());
     ASSIGN_OR_RETURN(const std::unique_ptr<HeldRecords> held, HeldRecords::Take(options_, stop_));
-    SliceRenter renter(cloud_, held->records(), Means());
-    RETURN_IF_ERROR(renter.GiveBack(options_.name, project_, held->token()));
+    SliceRenter renter(cloud_, held->records(), Means(*held));
+    const Status given = renter.GiveBack(options_.name, project_, held->token());
+    if (!given.ok()) {
+      if (held->open()) LogInfo(StrCat(options_.name, ": is not given back yet; give the command again"));
+      return given;
+    }
     LogInfo(StrCat(options_.name, ": no machine of it is left"));
     return {};
   }
@@ -218,32 +240,59 @@ class TpuRun {
 
   Status CollectDead() {
     ASSIGN_OR_RETURN(const std::vector<SliceView> machines, All());
+    Status failed;
     for (const SliceView& machine : machines) {
       const std::string_view why = WhyOver(machine);
       if (why.empty()) continue;
       PrintLine(LineOf(machine));
-      LogInfo(StrCat(machine.zone, "/", machine.name, ": ", why,
-                     options_.dry_run ? "; without -n it is deleted" : "; it is deleted"));
-      if (!options_.dry_run) RETURN_IF_ERROR(cloud_.Remove(OrderOf(machine, project_), stop_));
+      const std::string where = StrCat(machine.zone, "/", machine.name, ": ", why);
+      if (options_.dry_run) {
+        LogInfo(where + "; without -n it is deleted");
+        continue;
+      }
+      const Status removed = cloud_.Remove(OrderOf(machine, project_), stop_);
+      if (stop_.stop_requested()) return removed;
+      LogInfo(where + (removed.ok() ? "; it is deleted" : "; it is not deleted"));
+      if (failed.ok()) failed = removed;  // the others cost, too
     }
+    RETURN_IF_ERROR(failed);
     return LeftOut();
   }
 
  private:
-  RenterMeans Means() const {
+  RenterMeans Means(const HeldRecords& held) const {
     RenterMeans means;
+    means.confirm = [&held] { return held.Confirm(); };
     means.times.look = options_.look;
     means.tell = [](std::string_view line) { LogInfo(line); };
     return means;
   }
 
+  /// The records of another place know nothing of a machine, which would go on.
+  Status CheckRecords() {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                     OpenStore(StrCat(options_.records, "/", options_.name)));
+    ASSIGN_OR_RETURN(const NewestAttempt newest, SliceRecords(*store, "").Read(stop_));
+    if (newest.number > 0) return {};
+    ASSIGN_OR_RETURN(const std::vector<SliceView> machines, All());
+    std::string there;
+    for (const SliceView& machine : machines)
+      if (machine.labels.at(kSliceLabel) == options_.name)
+        there += StrCat(there.empty() ? "" : ", ", machine.zone, "/", machine.name);
+    return Status(Code::kNotFound,
+                  StrCat(options_.records, "/", options_.name, ": has no records of a slice",
+                         there.empty() ? std::string("; `pipe tpu ls` lists all that are there")
+                                       : StrCat(", and ", there,
+                                                " is there; name the place of its records with "
+                                                "--records, as for `pipe tpu up`")));
+  }
+
   Result<std::vector<SliceView>> All() { return cloud_.List(project_, left_out_, stop_); }
 
   Status LeftOut() const {
-    std::string zones;
-    for (const std::string& zone : left_out_) zones += StrCat(zones.empty() ? "" : ", ", zone);
-    if (zones.empty()) return {};
-    return Status(Code::kUnavailable, StrCat("these zones did not answer, and may have machines: ", zones));
+    if (left_out_.empty()) return {};
+    return Status(Code::kUnavailable, StrCat("these zones did not answer, and may have machines: ",
+                                             Join(left_out_, ", "), "; give the command again"));
   }
 
   const TpuOptions& options_;
@@ -287,19 +336,19 @@ void ReadLook(TpuOptions& options) {
 
 int RunTpu(TpuOptions& options) {
   SignalWatch signals;
-  const Attendance attendance(signals.token());
+  // `up` and `down` have work that an outage of minutes must not end.
+  std::optional<Attendance> attendance;
+  if (options.action == "ls" || options.action == "gc") attendance.emplace(signals.token());
   bool refused = false;
   ReadLook(options);
   const Status done = Run(options, refused, signals.token());
-  if (signals.exit_code() != 0) {
-    if (options.action == "up")
-      LogInfo(StrCat("stopped; a machine may be there or come: `pipe tpu up ", options.name,
-                     "` goes on, `pipe tpu down ", options.name, "` gives it back"));
-    return signals.exit_code();
-  }
+  if (signals.exit_code() != 0) return signals.exit_code();
   if (done.ok()) return FinishStandardOutput(kExitDone);
   LogError(StrCat("pipe tpu ", options.action, ": ", done.message()));
-  return refused ? kExitRefused : kExitFailed;
+  // Another process has the records, or they are about something else: nothing was done. A refusal of the
+  // cloud has a SliceRefusal.
+  const bool not_now = done.code() == Code::kNotFound || done.code() == Code::kFailedPrecondition;
+  return refused || (not_now && done.Detail<SliceRefusal>() == nullptr) ? kExitRefused : kExitFailed;
 }
 
 }  // namespace
@@ -324,7 +373,7 @@ Command TpuCommand() {
            {.value = "NAME", .help = "The name of the slice, for up and down", .to = &options->name},
            text("--type", "SLICE", "up: the slice, such as v3-8, v5e-4 or 2xv5e-16", options->type),
            text("--zones", "ZONES", "up: the zones to try, in this order", options->zones),
-           TimeWord(options->time, "up: give the slice back after this time in any case, such as 24h"),
+           TimeWord(options->time, "up: the time after which the slice gives itself back, such as 24h"),
            text("--wait", "TIME", "up: the most time in the queue of one zone (default 30m)", options->wait),
            {.flags = {"--on-demand"},
             .help = "up: a machine that is not taken back, for several times the price of a spot machine",

@@ -30,8 +30,9 @@ Code CodeOf(const ApiError& error) {
     case kAway: return Code::kUnavailable;
     default: break;
   }
+  // Others of an operation, such as INTERNAL and ABORTED, and a conflict without a word may be another time.
   constexpr int kConflict = 409;
-  return error.http == kConflict ? Code::kAlreadyExists : HttpCode(error.http);
+  return error.http == 0 || error.http == kConflict ? Code::kUnavailable : HttpCode(error.http);
 }
 
 /// Requests come too fast, as opposed to a quota of machines.

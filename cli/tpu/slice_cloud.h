@@ -59,8 +59,14 @@ struct SliceView {
   bool spot = false;
   std::vector<std::string> addresses;  // of the workers that have one, by their number
   std::map<std::string, std::string> labels;
-  std::optional<std::int64_t> age;  // seconds, by the clock of the cloud; absent: it does not tell
+  /// Seconds since its nodes were made, by the clock of the cloud; of a queued resource without nodes, since
+  /// it was asked for. Absent: the cloud does not tell.
+  std::optional<std::int64_t> age;
+  Status failure;  // with SliceRefusal: why a request failed in the queue
 };
+
+/// True if `pipe` made it: it has all labels above, and the name that follows from them.
+bool HasOurMarks(const SliceView& view);
 
 /// Failure detail of SliceCloud: the reason of a refusal.
 struct SliceRefusal final : StatusDetail {
@@ -88,7 +94,7 @@ class SliceCloud {
                                  const std::stop_token& stop) = 0;
   /// Asks for the end of the machine and of its queued resource. OK also if there is none.
   virtual Status Remove(const SliceOrder& order, const std::stop_token& stop) = 0;
-  /// All machines of the project with a label kSliceLabel. `left_out`: zones that did not answer.
+  /// All machines of the project with HasOurMarks. `left_out`: zones that did not answer.
   virtual Result<std::vector<SliceView>> List(const std::string& project, std::vector<std::string>& left_out,
                                               const std::stop_token& stop) = 0;
 };

@@ -13,6 +13,7 @@ void SliceLife::Asked(milliseconds now, bool answered) {
     answered_ = true;
   else
     unanswered_ = now;
+  if (!answered && !asking_) asking_ = now;
 }
 
 void SliceLife::Release(milliseconds now, std::string_view reason) {
@@ -47,6 +48,7 @@ SliceAct SliceLife::Seen(milliseconds now, SliceState state) {
         if (!absent_) absent_ = now;
         return now - *absent_ >= times_.gone() ? Leave(now, kLostSlice) : SliceAct{};
       }
+      if (asking_ && now - *asking_ > times_.coming) return Leave(now, kLateSlice);
       return {Kind::kAsk};
     case SliceState::kQueued:
       if (!waiting_) waiting_ = now;

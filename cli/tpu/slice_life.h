@@ -59,6 +59,7 @@ class SliceLife {
   const std::chrono::milliseconds wait_;
   bool answered_ = false;                                      // a request was
   bool seen_ = false;                                          // the machine was there
+  std::optional<std::chrono::milliseconds> asking_;            // the first request without an answer
   std::optional<std::chrono::milliseconds> unanswered_;        // the last request without an answer
   std::optional<std::chrono::milliseconds> waiting_, coming_;  // since when
   std::string_view reason_;                                    // of its end; empty: none yet

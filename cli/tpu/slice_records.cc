@@ -36,6 +36,15 @@ Result<std::optional<T>> ReadOne(Store& place, const std::string& name, const st
   return std::optional<T>(*std::move(parsed));
 }
 
+/// A record that was read may lack what every intent has: somebody changed it.
+Status CheckIntent(const SliceIntent& intent, const std::string& name) {
+  const SliceOrder& order = intent.order;
+  const bool whole = !order.name.empty() && !order.project.empty() && !order.zone.empty() &&
+                     order.type.slices > 0 && order.labels.contains(kSliceLabel) &&
+                     order.labels.contains(kKeyLabel);
+  return whole ? Status() : Status(Code::kDataLoss, StrCat(name, ": is damaged: it names no whole machine"));
+}
+
 template <class T>
 Status Write(Store& place, const std::string& name, const T& value, const std::stop_token& stop) {
   return WriteObject(place, name, EncodeVersioned(value) + "\n", Condition::CreateOnly(), stop).status();
@@ -49,7 +58,9 @@ Result<NewestAttempt> SliceRecords::Read(const std::stop_token& stop) const {
   for (const ObjectInfo& object : objects)
     newest.number = std::max(newest.number, NumberOf(object.name).value_or(0));
   if (newest.number == 0) return newest;
-  ASSIGN_OR_RETURN(newest.intent, ReadOne<SliceIntent>(place_, NameOf(newest.number, kIntentEnd), stop));
+  const std::string name = NameOf(newest.number, kIntentEnd);
+  ASSIGN_OR_RETURN(newest.intent, ReadOne<SliceIntent>(place_, name, stop));
+  if (newest.intent) RETURN_IF_ERROR(CheckIntent(*newest.intent, name));
   ASSIGN_OR_RETURN(newest.leave, ReadOne<SliceEnd>(place_, NameOf(newest.number, kLeaveEnd), stop));
   ASSIGN_OR_RETURN(newest.end, ReadOne<SliceEnd>(place_, NameOf(newest.number, kEndEnd), stop));
   return newest;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/enumeration.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -10,16 +11,27 @@ namespace {
 
 using Why = SliceRefusal::Why;
 
-bool SameWish(const SliceOrder& one, const SliceOrder& other) {
-  return one.project == other.project && one.type.Describe() == other.type.Describe() &&
-         one.spot == other.spot;
+constexpr std::string_view kStillCosts =
+    ": could not be deleted for half an hour, and still costs; delete it in the console of Google Cloud, "
+    "then "
+    "give the command again";
+
+/// Whether two orders are for the same machine, but for its zone and the time in the queue.
+bool SameWish(SliceOrder one, const SliceOrder& other) {
+  one.name = other.name, one.zone = other.zone, one.labels = other.labels;
+  one.wait_seconds = other.wait_seconds;
+  return one == other;
 }
 
-Status Strangers(const SliceOrder& order) {
-  return Status(Code::kFailedPrecondition,
-                StrCat(order.zone, "/", order.name,
-                       ": is there, and `pipe` did not make it, so it stays as it is; "
-                       "choose another name"));
+/// `view`: a machine of our name without our labels.
+Status Strangers(const SliceOrder& order, const SliceView& view) {
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat(order.zone, "/", order.name,
+             view.labels.contains(kSliceLabel)
+                 ? ": is there, and belongs to records at another place; name that place with "
+                   "--records, or choose another name"
+                 : ": is there, and `pipe` did not make it, so it stays as it is; choose another name"));
 }
 
 }  // namespace
@@ -72,10 +84,12 @@ SliceIntent SliceRenter::NextIntent(const SliceWish& wish, const NewestAttempt& 
 Result<RentedSlice> SliceRenter::Rent(const SliceWish& wish, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(NewestAttempt newest, records_.Read(stop));
   if (newest.open() && !SameWish(newest.intent->order, wish.order))
-    return Status(Code::kFailedPrecondition,
-                  StrCat(wish.name, ": is rented as ", newest.intent->order.type.Describe(), " in ",
-                         newest.intent->order.zone,
-                         ", and something else is asked for; first: pipe tpu down ", wish.name));
+    return Status(
+        Code::kFailedPrecondition,
+        StrCat(wish.name, ": is rented as ", newest.intent->order.type.Describe(), " in ",
+               newest.intent->order.zone,
+               " with other settings than those asked for; give the same ones, or first: pipe tpu down ",
+               wish.name));
   Begun begun = Begun::kBefore;
   bool first = true;  // a command that is given again does not wait for the round of another one
   while (true) {
@@ -84,10 +98,11 @@ Result<RentedSlice> SliceRenter::Rent(const SliceWish& wish, const std::stop_tok
       const std::uint64_t rounds = intent.refusals / wish.zones.size();
       if (rounds > 0 && intent.refusals % wish.zones.size() == 0 && !first) {
         const std::chrono::seconds pause = RoundPause(rounds);
-        means_.tell(StrCat("no zone had a ", wish.order.type.Describe(), "; the first one is tried again in ",
-                           pause.count() / 60, " min"));
+        means_.tell(StrCat("no zone gave a ", wish.order.type.Describe(),
+                           "; the first one is tried again in ", pause.count() / 60, " min"));
         RETURN_IF_ERROR(means_.pause->For(pause, stop));
       }
+      RETURN_IF_ERROR(means_.confirm());
       RETURN_IF_ERROR(records_.Begin(intent, stop));
       newest = NewestAttempt{intent.number, std::move(intent), std::nullopt, std::nullopt};
       begun = Begun::kNow;
@@ -104,7 +119,7 @@ Result<RentedSlice> SliceRenter::Rent(const SliceWish& wish, const std::stop_tok
 Status SliceRenter::TakeRefusal(const Status& refused, SliceLife& life, Outcome& outcome) const {
   const auto* const refusal = refused.Detail<SliceRefusal>();
   if (refusal == nullptr) return refused;
-  outcome.end.said = refused.message();
+  if (outcome.end.said.empty()) outcome.end.said = refused.message();
   if (refusal->why == Why::kCapacity) {
     life.Release(Now(), kNoCapacity);
     return {};
@@ -117,6 +132,7 @@ Status SliceRenter::TakeRefusal(const Status& refused, SliceLife& life, Outcome&
 Status SliceRenter::Ask(const SliceIntent& intent, SliceLife& life, SliceRequest& request, Outcome& outcome,
                         const std::stop_token& stop) {
   const SliceOrder& order = intent.order;
+  RETURN_IF_ERROR(means_.confirm());
   Tell(order, StrCat("asks for ", order.spot ? "a spot " : "", order.type.Describe()));
   Result<SliceRequest> asked = cloud_.Ask(order, stop);
   if (asked.ok()) {
@@ -155,25 +171,34 @@ Result<SliceRenter::Outcome> SliceRenter::RunAttempt(const SliceIntent& intent, 
   Outcome outcome;
   outcome.end.number = intent.number;
   bool may_exist = begun == Begun::kBefore, left = false;
+  std::chrono::milliseconds answered = Now();  // when the cloud did
   if (!leaves.empty()) life.Release(Now(), leaves);
   for (bool first = true;; first = false) {
     Result<SliceView> view = cloud_.Look(order, request, stop);
     if (!view.ok()) {
+      if (view.status().code() == Code::kUnavailable) {
+        if (Now() - answered > means_.times.leaving) return view.status();
+        Tell(order, StrCat("the cloud does not answer; it is asked again: ", view.status().message()));
+        RETURN_IF_ERROR(means_.pause->For(means_.times.look, stop));
+        continue;
+      }
       const bool of_request = !std::exchange(request, {}).operation.empty();  // its failure is told once
       if (!of_request && view.status().Detail<SliceRefusal>() != nullptr)
         return EndDenied(intent, view.status(), may_exist, stop);
       RETURN_IF_ERROR(TakeRefusal(view.status(), life, outcome));
       continue;
     }
+    answered = Now();
     if (view->state != SliceState::kAbsent && !IsOurs(*view, name, key)) {
       RETURN_IF_ERROR(
           records_.End({intent.number, std::string(kRefusedSlice), "a stranger's machine"}, stop));
-      return Strangers(order);
+      return Strangers(order, *view);
     }
     // A command that was killed may have sent a request at any moment; none was sent since the machine came.
     if (!leaves.empty() && first && std::chrono::seconds(view->age.value_or(0)) < means_.times.late())
       life.Asked(Now(), false);
     if (!view->said.empty()) Tell(order, view->said);
+    if (!view->failure.ok()) RETURN_IF_ERROR(TakeRefusal(view->failure, life, outcome));
     const SliceAct act = life.Seen(Now(), view->state);
     switch (act.kind) {
       case SliceAct::Kind::kReady:
@@ -186,11 +211,7 @@ Result<SliceRenter::Outcome> SliceRenter::RunAttempt(const SliceIntent& intent, 
         Tell(order, StrCat("is gone (", act.reason, ")"));
         return outcome;
       case SliceAct::Kind::kGiveUp:
-        return Status(Code::kUnavailable,
-                      StrCat(order.zone, "/", order.name,
-                             ": could not be deleted for half an hour, and still costs; "
-                             "delete it in the console of Google Cloud, then: pipe tpu down ",
-                             name));
+        return Status(Code::kUnavailable, StrCat(order.zone, "/", order.name, kStillCosts));
       case SliceAct::Kind::kAsk:
         may_exist = true;
         RETURN_IF_ERROR(Ask(intent, life, request, outcome, stop));
@@ -212,20 +233,28 @@ Result<SliceRenter::Outcome> SliceRenter::RunAttempt(const SliceIntent& intent, 
 
 Status SliceRenter::RemoveLeft(const std::string& name, const std::string& project,
                                const std::stop_token& stop) {
-  std::vector<std::string> left_out;
-  ASSIGN_OR_RETURN(const std::vector<SliceView> machines, cloud_.List(project, left_out, stop));
-  for (const SliceView& machine : machines) {
-    if (!IsOurs(machine, name, records_.key()) || machine.state == SliceState::kLeaving) continue;
-    const SliceOrder order = OrderOf(machine, project);
-    Tell(order, "is deleted");
-    RETURN_IF_ERROR(cloud_.Remove(order, stop));
+  const std::chrono::nanoseconds began = means_.clock->Monotonic();
+  while (true) {
+    std::vector<std::string> left_out;
+    ASSIGN_OR_RETURN(const std::vector<SliceView> machines, cloud_.List(project, left_out, stop));
+    std::string left;
+    for (const SliceView& machine : machines) {
+      if (!IsOurs(machine, name, records_.key())) continue;
+      const SliceOrder order = OrderOf(machine, project);
+      left += StrCat(left.empty() ? "" : ", ", order.zone, "/", order.name);
+      Tell(order, machine.said);
+      if (machine.state == SliceState::kLeaving) continue;
+      const Status removed = cloud_.Remove(order, stop);
+      if (!removed.ok() && removed.code() != Code::kUnavailable) return removed;
+    }
+    if (left.empty() && left_out.empty()) return {};
+    if (left.empty())
+      return Status(Code::kUnavailable, StrCat("these zones did not answer, and may have a machine: ",
+                                               Join(left_out, ", "), "; give the command again"));
+    if (means_.clock->Monotonic() - began > means_.times.leaving)
+      return Status(Code::kUnavailable, StrCat(left, kStillCosts));
+    RETURN_IF_ERROR(means_.pause->For(means_.times.look, stop));
   }
-  std::string zones;
-  for (const std::string& zone : left_out) zones += StrCat(zones.empty() ? "" : ", ", zone);
-  return left_out.empty() ? Status()
-                          : Status(Code::kUnavailable,
-                                   StrCat("these zones did not answer, and may have a machine: ", zones,
-                                          "; give the command again"));
 }
 
 Status SliceRenter::GiveBack(const std::string& name, const std::string& project,

@@ -33,6 +33,8 @@ struct RentedSlice {
 struct RenterMeans {
   const Clock* clock = &SystemClock();
   Pause* pause = &SystemPause();
+  /// OK: the lease of the records is held at this moment; asked before a machine may come.
+  std::function<Status()> confirm = [] { return Status(); };
   std::function<void(std::string_view)> tell = [](std::string_view) {};  // a line for people, at each change
   SliceTimes times = {};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "base/str.h"
@@ -36,15 +37,18 @@ int Distance(SliceState state) {
   return 5;
 }
 
-/// The nodes of one slice, or of several slices of one request, as one machine.
-SliceView Together(const std::vector<SliceView>& nodes) {
-  SliceView all = nodes.front();
-  all.addresses.clear();
+/// A queued resource with the state of its nodes; the worst of them decides.
+SliceView WithNodes(SliceView queued, const std::vector<SliceView>& nodes) {
+  if (!nodes.empty() && nodes.front().age) queued.age = nodes.front().age;
+  if (queued.state != SliceState::kReady) return queued;
   for (const SliceView& node : nodes) {
-    if (Distance(node.state) > Distance(all.state)) all.state = node.state, all.said = node.said;
-    all.addresses.insert(all.addresses.end(), node.addresses.begin(), node.addresses.end());
+    if (Distance(node.state) > Distance(queued.state)) queued.state = node.state, queued.said = node.said;
+    queued.addresses.insert(queued.addresses.end(), node.addresses.begin(), node.addresses.end());
   }
-  return all;
+  // One that is active has lost a node that is not there.
+  if (nodes.empty() || queued.state == SliceState::kAbsent)
+    queued.state = SliceState::kLost, queued.said = "ACTIVE without its node";
+  return queued;
 }
 
 class TpuApi final : public SliceCloud {
@@ -58,7 +62,7 @@ class TpuApi final : public SliceCloud {
     Result<ApiAnswer> answer = api_->Send("POST", TpuParent(order.project, order.zone) + path,
                                           order.type.queued ? QueuedBody(order) : NodeBody(order), stop);
     if (!answer.ok()) return RefusalOf(answer.status(), order);
-    if (answer->body.Has("error")) return OperationFailure(answer->body, order);
+    if (answer->body.Has("error")) return FinalRefusalOf(answer->body["error"], order);
     return SliceRequest{std::string(answer->body["name"].AsString())};
   }
 
@@ -79,12 +83,7 @@ class TpuApi final : public SliceCloud {
       ASSIGN_OR_RETURN(SliceView node, LookAtNode(order, name, stop));
       nodes.push_back(std::move(node));
     }
-    SliceView all = Together(nodes);
-    // A queued resource that is active has lost a node that is not there.
-    if (all.state == SliceState::kAbsent) all.state = SliceState::kLost, all.said = "ACTIVE without its node";
-    all.name = queued.name, all.labels = queued.labels, all.spot = queued.spot, all.age = queued.age;
-    all.queued = true;
-    return all;
+    return WithNodes(std::move(queued), nodes);
   }
 
   Status Remove(const SliceOrder& order, const std::stop_token& stop) override {
@@ -102,22 +101,18 @@ class TpuApi final : public SliceCloud {
   Result<std::vector<SliceView>> List(const std::string& project, std::vector<std::string>& left_out,
                                       const std::stop_token& stop) override {
     std::vector<SliceView> all;
-    // Nodes of a queued resource are named by it: they are one machine.
-    RETURN_IF_ERROR(EachOf(project, kQueued, left_out, stop, [&](const Json& queued, const auto& now) {
-      all.push_back(ViewOfQueued(queued, now));
-    }));
+    std::map<std::string, std::vector<SliceView>> nodes;  // of queued resources, by their full names
     RETURN_IF_ERROR(EachOf(project, kNodes, left_out, stop, [&](const Json& node, const auto& now) {
-      SliceView view = ViewOfNode(node, now);
-      const std::string_view of = node["queuedResource"].AsString();
-      const auto queued = std::find_if(all.begin(), all.end(), [&](const SliceView& known) {
-        return !of.empty() && of.ends_with(StrCat("/", known.name)) && known.zone == view.zone;
-      });
-      if (queued == all.end()) return all.push_back(std::move(view));
-      queued->addresses.insert(queued->addresses.end(), view.addresses.begin(), view.addresses.end());
-      if (queued->state == SliceState::kReady && Distance(view.state) > 0)
-        queued->state = view.state, queued->said = view.said;
+      const std::string of(node["queuedResource"].AsString());
+      (of.empty() ? all : nodes[of]).push_back(ViewOfNode(node, now));
     }));
-    std::erase_if(all, [](const SliceView& view) { return !view.labels.contains(kSliceLabel); });
+    RETURN_IF_ERROR(EachOf(project, kQueued, left_out, stop, [&](const Json& queued, const auto& now) {
+      const auto found = nodes.find(std::string(queued["name"].AsString()));
+      const std::vector<SliceView> none;
+      all.push_back(
+          WithNodes(ViewOfQueued(queued, now, project), found == nodes.end() ? none : found->second));
+    }));
+    std::erase_if(all, [](const SliceView& view) { return !HasOurMarks(view); });
     std::sort(left_out.begin(), left_out.end());
     left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
     return all;
@@ -137,7 +132,7 @@ class TpuApi final : public SliceCloud {
   Result<SliceView> LookAtQueued(const SliceOrder& order, const std::stop_token& stop) const {
     const Result<ApiAnswer> answer = api_->Get(
         StrCat(TpuParent(order.project, order.zone), "/", kQueued, "/", PercentEncode(order.name)), stop);
-    if (answer.ok()) return ViewOfQueued(answer->body, answer->now);
+    if (answer.ok()) return ViewOfQueued(answer->body, answer->now, order.project);
     return IsNotThere(answer.status()) ? Result<SliceView>(SliceView{}) : RefusalOf(answer.status(), order);
   }
 
@@ -147,14 +142,9 @@ class TpuApi final : public SliceCloud {
     if (request.operation.empty()) return {};
     const Result<ApiAnswer> answer = api_->Get(StrCat("/v2/", request.operation), stop);
     if (IsNotThere(answer.status())) return {};  // operations are forgotten
-    if (!answer.ok()) return answer.status();
-    return answer->body["done"].AsBool() && answer->body.Has("error") ? OperationFailure(answer->body, order)
-                                                                      : Status();
-  }
-
-  static Status OperationFailure(const Json& operation, const SliceOrder& order) {
-    return RefusalOf(
-        FailureOf(ParseApiError(0, operation["error"]), StrCat(order.zone, ": ", order.type.type)), order);
+    if (!answer.ok()) return RefusalOf(answer.status(), order);
+    const bool failed = answer->body["done"].AsBool() && answer->body.Has("error");
+    return failed ? FinalRefusalOf(answer->body["error"], order) : Status();
   }
 
   /// Visits each page of a list over all zones.
@@ -162,14 +152,21 @@ class TpuApi final : public SliceCloud {
                 const std::stop_token& stop, const Visit& visit) const {
     std::string page;
     for (int pages = 0; pages < kMostPages; ++pages) {
-      ASSIGN_OR_RETURN(const ApiAnswer answer,
-                       api_->Get(StrCat(TpuParent(project, "-"), "/", kind, "?pageSize=", kPage,
-                                        page.empty() ? "" : StrCat("&pageToken=", PercentEncode(page))),
-                                 stop));
-      for (const Json& item : answer.body[kind].AsArray()) visit(item, answer.now);
-      for (const Json& zone : answer.body["unreachable"].AsArray())
-        left_out.push_back(Readable(zone.AsString(), kMostZone));
-      page = answer.body["nextPageToken"].AsString();
+      const Result<ApiAnswer> answer =
+          api_->Get(StrCat(TpuParent(project, "-"), "/", kind, "?pageSize=", kPage,
+                           page.empty() ? "" : StrCat("&pageToken=", PercentEncode(page))),
+                    stop);
+      if (!answer.ok()) {
+        SliceOrder every;
+        every.project = project, every.zone = "-", every.type.type = "TPUs";
+        return RefusalOf(answer.status(), every);
+      }
+      for (const Json& item : answer->body[kind].AsArray()) visit(item, answer->now);
+      for (const Json& zone : answer->body["unreachable"].AsArray()) {
+        const std::string_view name = zone.AsString();
+        left_out.push_back(Readable(name.substr(name.rfind('/') + 1), kMostZone));
+      }
+      page = answer->body["nextPageToken"].AsString();
       if (page.empty()) return {};
     }
     return Status(Code::kInternal, StrCat("the list of ", kind, " has no end"));
@@ -179,6 +176,13 @@ class TpuApi final : public SliceCloud {
 };
 
 }  // namespace
+
+bool HasOurMarks(const SliceView& view) {
+  for (const char* label : {kSliceLabel, kAttemptLabel, kKeyLabel, kSecondsLabel})
+    if (!view.labels.contains(label)) return false;
+  const std::string name = StrCat("pipe-", view.labels.at(kSliceLabel), "-", view.labels.at(kAttemptLabel));
+  return view.name == name || view.name.starts_with(name + "-");
+}
 
 std::unique_ptr<SliceCloud> NewTpuApi(std::unique_ptr<GoogleApi> api) {
   return std::make_unique<TpuApi>(std::move(api));

@@ -30,7 +30,8 @@ constexpr std::array<Words, 9> kNodeStates = {{
     {"READY", SliceState::kReady},
     {"DELETING", SliceState::kLeaving},
 }};
-constexpr std::array<Words, 6> kQueuedStates = {{
+constexpr std::array<Words, 7> kQueuedStates = {{
+    {"STATE_UNSPECIFIED", SliceState::kQueued},
     {"CREATING", SliceState::kQueued},
     {"ACCEPTED", SliceState::kQueued},
     {"WAITING_FOR_RESOURCES", SliceState::kQueued},
@@ -159,12 +160,13 @@ SliceView ViewOfNode(const Json& node, std::optional<std::int64_t> now) {
   return view;
 }
 
-SliceView ViewOfQueued(const Json& queued, std::optional<std::int64_t> now) {
+SliceView ViewOfQueued(const Json& queued, std::optional<std::int64_t> now, const std::string& project) {
   SliceView view;
   const Json& state = queued["state"];
   view.said = Readable(state["state"].AsString("STATE_UNSPECIFIED"), kMostSaid);
   view.state = QueuedState(view.said);
-  if (const std::string_view why = state["failedData"]["error"]["message"].AsString(); !why.empty())
+  const Json& error = state["failedData"]["error"];
+  if (const std::string_view why = error["message"].AsString(); !why.empty())
     view.said += StrCat(": ", Readable(why, kMostSaid));
   view.name = LastPart(queued["name"].AsString());
   view.zone = ZoneIn(queued["name"].AsString());
@@ -175,8 +177,21 @@ SliceView ViewOfQueued(const Json& queued, std::optional<std::int64_t> now) {
   }
   view.spot = queued.Has("spot");
   view.queued = true;
+  if (state["state"].AsString() == "FAILED") {
+    SliceOrder order;
+    order.project = project, order.zone = view.zone, order.type.type = view.type;
+    view.failure = FinalRefusalOf(error, order);
+  }
   view.age = AgeOf(queued["createTime"].AsString(), now);
   return view;
+}
+
+Status FinalRefusalOf(const Json& error, const SliceOrder& order) {
+  const Status refused =
+      RefusalOf(FailureOf(ParseApiError(0, error), StrCat(order.zone, ": ", order.type.type)), order);
+  if (refused.Detail<SliceRefusal>() != nullptr) return refused;
+  return Status(Code::kResourceExhausted, std::string(refused.message()))
+      .With(std::make_shared<SliceRefusal>(SliceRefusal::Why::kCapacity));
 }
 
 Status RefusalOf(Status failure, const SliceOrder& order) {

@@ -29,8 +29,12 @@ SliceState QueuedState(std::string_view state);
 
 /// A node as a machine. `now`: seconds of the cloud's clock.
 SliceView ViewOfNode(const Json& node, std::optional<std::int64_t> now);
-/// A queued resource as a machine, without its nodes.
-SliceView ViewOfQueued(const Json& queued, std::optional<std::int64_t> now);
+/// A queued resource as a machine, without its nodes. `project`: for the remedy of its failure.
+SliceView ViewOfQueued(const Json& queued, std::optional<std::int64_t> now, const std::string& project);
+
+/// A failure that ended a request: as RefusalOf, and one without a reason is kCapacity, since another try may
+/// help.
+Status FinalRefusalOf(const Json& error, const SliceOrder& order);
 
 /// A failure of the API with its reason as a SliceRefusal; one without a reason for a decision as it is.
 /// `order` is named in the remedy.

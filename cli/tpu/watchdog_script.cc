@@ -17,18 +17,20 @@ api=${PIPE_WATCHDOG_API:-https://tpu.googleapis.com}
 metadata=${PIPE_WATCHDOG_METADATA:-http://metadata.google.internal}
 deadline=${PIPE_WATCHDOG_FILE:-/var/tmp/pipe-deadline}
 [ -s "$deadline" ] || echo $(($(date +%s) + seconds)) >"$deadline"
+until=$(cat "$deadline")
+case $until in "" | *[!0-9]*) until=$(($(date +%s) + seconds)) ;; esac
 watch() {
-  while [ "$(date +%s)" -lt "$(cat "$deadline")" ]; do sleep 1; done
+  while [ "$(date +%s)" -lt "$until" ]; do sleep 1; done
   while :; do
-    token=$(curl -s -f -H 'Metadata-Flavor: Google' \
+    token=$(curl -s -f -m 60 -H 'Metadata-Flavor: Google' \
       "$metadata/computeMetadata/v1/instance/service-accounts/default/token" |
       sed -E 's/.*"access_token" *: *"([^"]*)".*/\1/')
     printf 'header = "Authorization: Bearer %s"\n' "$token" |
-      curl -s -f -X DELETE -K - "$api$machine" >/dev/null
+      curl -s -f -m 60 -X DELETE -K - "$api$machine" >/dev/null
     sleep 60
   done
 }
-export api metadata deadline machine
+export api metadata until machine
 setsid bash -c "$(declare -f watch); watch" </dev/null >/dev/null 2>&1 &
 )END";
 // clang-format on

@@ -30,6 +30,13 @@ def check(good, what):
         fail(what)
 
 
+def until(holds, what):
+    since = time.monotonic()
+    while not holds():
+        check(time.monotonic() - since < 40, f"not so: {what}")
+        time.sleep(0.1)
+
+
 class Cloud:
     """The fake API; a second of ours is a minute of its own."""
 
@@ -102,11 +109,17 @@ def a_life(cloud):
     name, state, kind, zone, tier, _, addresses = done.stdout.rstrip("\n").split("\t")
     check((name, state, kind, zone, tier, addresses) == ("pipe-mine-2", "READY", "v3-8", "us-central1-b", "spot", "10.0.0.2"),
           done.stdout)
-    check("ssh pipe-mine-2 --zone us-central1-b" in done.stderr and "pipe tpu down mine" in done.stderr, done.stderr)
+    check("ssh pipe-mine-2 --zone us-central1-b" in done.stderr and "gives itself back in 23 h" in done.stderr, done.stderr)
     check(list(listed(cloud)) == ["pipe-mine-2"], "a person's machine is listed")
+    # The records of another directory know nothing of it, and change nothing.
+    said = tpu(cloud, "down", "mine", "--records", "elsewhere", code=2).stderr
+    check("has no records of a slice, and us-central1-b/pipe-mine-2 is there" in said and not Path("elsewhere").exists(), said)
+    check("lists all that are there" in tpu(cloud, "down", "other", code=2).stderr, "down of nothing")
     check(up(cloud, "mine").stdout.startswith("pipe-mine-2\t"), "up again")
-    said = tpu(cloud, "up", "mine", "--type", "v2-8", "--zones", ZONES, "--for", "24h", code=1).stderr
-    check("is rented as v3-8 in us-central1-b" in said, said)
+    for other in (("--type", "v2-8", "--for", "24h"), ("--type", "v3-8", "--for", "48h"),
+                  ("--type", "v3-8", "--for", "24h", "--internal-ips")):
+        said = tpu(cloud, "up", "mine", "--zones", ZONES, *other, code=2).stderr
+        check("is rented as v3-8 in us-central1-b with other settings" in said, said)
     tpu(cloud, "down", "mine")
     check(listed(cloud) == {}, "something is left")
     tpu(cloud, "down", "mine")  # once more
@@ -142,20 +155,19 @@ def dead_and_late(cloud):
     cloud.ask("preempt", id=name)
     check(tpu(cloud, "gc", "-n").stdout.startswith(f"{name}\tPREEMPTED\t") and listed(cloud), "gc -n deletes")
     check("is of no use any more; it is deleted" in tpu(cloud, "gc").stderr, "gc does not say why")
-    time.sleep(1.5)
-    check(listed(cloud) == {}, listed(cloud))
+    check(tpu(cloud, "gc").stdout == "", "gc deletes what is being deleted")
+    until(lambda: listed(cloud) == {}, "the dead machine goes")
     tpu(cloud, "down", "mine")
     tpu(cloud, "up", "short", "--type", "v5e-16", "--zones", ZONES, "--for", "3m")
-    time.sleep(2)
-    check("is over its time; it is deleted" in tpu(cloud, "gc").stderr, "gc does not see the time")
+    until(lambda: "is over its time; it is deleted" in tpu(cloud, "gc").stderr, "gc sees the time")
     tpu(cloud, "down", "short")
 
 
 def two_at_once(cloud):
     first = subprocess.Popen([PIPE, "tpu", "up", "mine", "--type", "v3-8", "--zones", ZONES, "--for", "24h"], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(cloud))
-    time.sleep(0.5)
-    said = tpu(cloud, "down", "mine", code=1).stderr
+    until(lambda: listed(cloud), "the first has begun")
+    said = tpu(cloud, "down", "mine", code=2).stderr
     check("process" in said, said)  # it names the process that works there
     first.communicate(timeout=30)
     check(first.returncode == 0, "the first of two")
@@ -171,6 +183,17 @@ class Metadata(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def stop_watchdog(deadline):
+    """On a machine it ends with the machine."""
+    for process in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            ours = f"PIPE_WATCHDOG_FILE={deadline}".encode() in process.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if ours and int(process.parent.name) != os.getpid():
+            os.kill(int(process.parent.name), signal.SIGKILL)
 
 
 def gives_itself_back(cloud, place):
@@ -190,11 +213,10 @@ def gives_itself_back(cloud, place):
                 **os.environ, "PIPE_WATCHDOG_API": cloud.url, "PIPE_WATCHDOG_FILE": str(deadline),
                 "PIPE_WATCHDOG_METADATA": f"http://127.0.0.1:{server.server_port}"})
             check(agent.returncode == 0 and time.monotonic() - began < 2, "the script does not go on by itself")
-            while listed(cloud):
-                check(time.monotonic() - began < 40, "the machine is still there")
-                time.sleep(0.5)
+            until(lambda: listed(cloud) == {}, "the machine gives itself back")
             server.shutdown()
-        subprocess.run(["pkill", "-f", "declare -f watch|^bash -c watch"], check=False)
+        stop_watchdog(deadline)
+        check(f"DELETE Bearer {TOKEN}" in cloud.ask("tokens"), f"{kind}: no token of the machine: {cloud.ask('tokens')}")
         check(not any(TOKEN in line for line in cloud.ask("requests")), "a token in an address")
         tpu(cloud, "down", "alone")
 

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<Json> json = Json::Parse(text);
   if (!json.ok()) return 0;
   const std::optional<std::int64_t> now = 1'800'000'000;
-  for (const SliceView& view : {ViewOfNode(*json, now), ViewOfQueued(*json, now)}) {
+  for (const SliceView& view : {ViewOfNode(*json, now), ViewOfQueued(*json, now, "corpus")}) {
     for (const char c : view.said)
       if (static_cast<unsigned char>(c) < ' ') std::abort();
     if (view.age && *view.age < 0) std::abort();

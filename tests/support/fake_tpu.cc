@@ -15,6 +15,7 @@ namespace pipeline {
 namespace {
 
 constexpr int kExhausted = 8;
+constexpr std::int64_t kRefuses = 5;  // seconds until a creation without capacity is refused
 
 FakeTpu::Answer Error(int status, const std::string& word, const std::string& message) {
   Json body;
@@ -53,11 +54,23 @@ const Fields& Allowed() {
   return kFields;
 }
 
+/// Whether a member has the kind of value that its message says.
+bool HasKind(const std::string& type, const std::string& name, const Json& member) {
+  const bool flag = type == "schedulingConfig" || type == "shieldedInstanceConfig" ||
+                    name == "enableExternalIps" || name == "canIpForward";
+  if (flag) return member.is_bool();
+  if (name == "nodeCount" || name == "queueCount") return member.is_int();
+  if (name == "nodeSpec" || name == "tags" || name == "scope") return member.is_array();
+  const bool object = Allowed().contains(name) || name == "node" || name == "labels" || name == "metadata";
+  return object ? member.is_object() : member.is_string();
+}
+
 std::string Unknown(const Json& value, const std::string& type) {
   for (const auto& [name, member] : value.AsObject()) {
     if (!Allowed().at(type).contains(name))
       return StrCat("Invalid JSON payload received. Unknown name \"", name, "\" at '", type,
                     "': Cannot find field.");
+    if (!HasKind(type, name, member)) return StrCat("Invalid value at '", type, ".", name, "'");
     const std::string inner = name == "node" ? "Node" : name;
     if (member.is_object() && Allowed().contains(inner))
       if (std::string found = Unknown(member, inner); !found.empty()) return found;
@@ -108,6 +121,14 @@ int CountOf(const FakeTpu::Machine& machine) {
       machine.body["tpu"]["nodeSpec"].AsArray().front()["multisliceParams"]["nodeCount"].AsInt(1));
 }
 
+/// The name of a node of a machine.
+std::string NameOfNode(const FakeTpu::Machine& machine, int number) {
+  if (!machine.queued) return machine.id;
+  const Json& spec = machine.body["tpu"]["nodeSpec"].AsArray().front();
+  if (!spec.Has("multisliceParams")) return std::string(spec["nodeId"].AsString());
+  return StrCat(spec["multisliceParams"]["nodeIdPrefix"].AsString(machine.id), "-", number);
+}
+
 std::int64_t WorkersOf(const std::string& type) {
   const std::int64_t number = ParseNumber<std::int64_t>(type.substr(type.rfind('-') + 1)).value_or(1);
   return std::max<std::int64_t>(1, number / 8);
@@ -147,6 +168,11 @@ void FakeTpu::RefuseQuota(const std::string& zone) {
 void FakeTpu::Fail(TpuFault fault) {
   const Lock lock(mutex_);
   faults_.push_back(std::move(fault));
+}
+
+void FakeTpu::FailQueued(const std::string& zone, const std::string& error) {
+  const Lock lock(mutex_);
+  queue_errors_[zone] = *Json::Parse(error);
 }
 
 void FakeTpu::Preempt(const std::string& id) {
@@ -238,7 +264,9 @@ FakeTpu::Answer FakeTpu::Handle(const std::string& method, const std::string& ta
     case TpuFault::Kind::kDropBefore: return {};
     case TpuFault::Kind::kDropAfter: Do(method, target, body); return {};
     case TpuFault::Kind::kDropLate: late_.push_back({now_ + fault.seconds, method, target, body}); return {};
-    case TpuFault::Kind::kAnswer: return Error(fault.status, fault.word, fault.message);
+    case TpuFault::Kind::kAnswer:
+      return fault.body.empty() ? Error(fault.status, fault.word, fault.message)
+                                : Answer{fault.status, fault.body};
     case TpuFault::Kind::kLie:
       return {200, R"({"name":"projects/corpus/locations/-/operations/none","done":true})"};
   }
@@ -293,6 +321,7 @@ std::string FakeTpu::StateOf(const Machine& machine) const {
   if (machine.suspended) return "SUSPENDING";
   const bool made = machine.begun && now_ - *machine.begun >= times_.create;
   if (!machine.queued) return machine.persons || made ? "READY" : "CREATING";
+  if (queue_errors_.contains(machine.zone)) return "FAILED";
   if (machine.begun) return made ? "ACTIVE" : "PROVISIONING";
   std::string until(machine.body["queueingPolicy"]["validUntilDuration"].AsString());
   if (until.ends_with('s')) until.pop_back();
@@ -308,8 +337,9 @@ std::vector<Json> FakeTpu::NodesOf(const Machine& machine) const {
   const int count = CountOf(machine);
   for (int number = 0; number < count; ++number) {
     Json node = NodeIn(machine);
-    const std::string id = count == 1 ? machine.id : StrCat(machine.id, "-", number);
-    node["name"] = NameOf(machine.zone, "nodes", id);
+    node["name"] = NameOf(machine.zone, "nodes", NameOfNode(machine, number));
+    node["id"] = std::to_string(1000 + number);
+    if (!node["networkConfig"].Has("network")) node["networkConfig"]["network"] = "default";
     node["state"] = !machine.queued           ? whole
                     : whole == "ACTIVE"       ? std::string("READY")
                     : whole == "SUSPENDING"   ? std::string("PREEMPTED")
@@ -342,24 +372,43 @@ Json FakeTpu::QueuedOf(const Machine& machine) const {
   queued["name"] = NameOf(machine.zone, "queuedResources", machine.id);
   queued["createTime"] = Iso8601(machine.asked * 1000);
   queued["state"]["state"] = StateOf(machine);
-  if (StateOf(machine) == "FAILED")
-    queued["state"]["failedData"]["error"]["message"] = "The request was not fulfilled in its time.";
+  if (StateOf(machine) != "FAILED") return queued;
+  Json& error = queued["state"]["failedData"]["error"];
+  if (const auto told = queue_errors_.find(machine.zone); told != queue_errors_.end()) {
+    error = told->second;
+  } else {
+    error["code"] = 4;
+    error["message"] = "The request was not fulfilled in its time.";
+  }
   return queued;
 }
 
-FakeTpu::Answer FakeTpu::Operated(const std::string& zone, const std::string& id,
+FakeTpu::Answer FakeTpu::Operated(const std::string& zone, const std::string& target, std::int64_t seconds,
                                   std::optional<std::pair<int, std::string>> error) {
   Operation operation;
   operation.name = NameOf(zone, "operations", StrCat("operation-", operations_.size()));
-  operation.target = id;
+  operation.target = target;
+  operation.done = now_ + seconds;
   operation.error = std::move(error);
+  const Json body = OperationOf(operation);
+  operations_[operation.name] = std::move(operation);
+  return {200, body.Dump()};
+}
+
+Json FakeTpu::OperationOf(const Operation& operation) const {
   Json body;
   body["name"] = operation.name;
   body["metadata"]["@type"] = "type.googleapis.com/google.cloud.tpu.v2.OperationMetadata";
-  body["metadata"]["target"] = id;
-  body["done"] = false;
-  operations_[operation.name] = std::move(operation);
-  return {200, body.Dump()};
+  body["metadata"]["target"] = operation.target;
+  body["done"] = now_ >= operation.done;
+  if (now_ < operation.done) return body;
+  if (operation.error) {
+    body["error"]["code"] = operation.error->first;
+    body["error"]["message"] = operation.error->second;
+  } else {
+    body["response"]["@type"] = "type.googleapis.com/google.protobuf.Empty";
+  }
+  return body;
 }
 
 FakeTpu::Answer FakeTpu::Create(const std::string& zone, const std::string& kind, const std::string& id,
@@ -372,8 +421,13 @@ FakeTpu::Answer FakeTpu::Create(const std::string& zone, const std::string& kind
     return Invalid(why);
   if (!IsId(id)) return Invalid(StrCat("'", id, "' is no valid id."));
   machine.zone = zone, machine.id = id, machine.body = *parsed, machine.asked = now_;
+  if (machine.body.Has("spot") && machine.body.Has("guaranteed"))
+    return Invalid("oneof field 'tier' is already set.");
   if (machine.queued && machine.body["tpu"]["nodeSpec"].AsArray().size() != 1)
     return Invalid("nodeSpec is missing.");
+  if (machine.queued && machine.body["tpu"]["nodeSpec"].AsArray().front()["parent"].AsString() !=
+                            StrCat("projects/corpus/locations/", zone))
+    return Invalid("nodeSpec.parent is another one.");
   if (std::string why = WhyNot(NodeIn(machine)); !why.empty()) return Invalid(why);
   if (Find(zone, id) != nullptr)
     return Error(409, "ALREADY_EXISTS", StrCat("Resource '", NameOf(zone, kind, id), "' already exists"));
@@ -386,28 +440,21 @@ FakeTpu::Answer FakeTpu::Create(const std::string& zone, const std::string& kind
   if (!machine.queued) {
     if (!TakeCapacity(zone, 1))
       return Operated(
-          zone, id,
+          zone, NameOf(zone, kind, id), kRefuses,
           std::pair(kExhausted,
                     StrCat("There is no more capacity in the zone \"", zone,
                            "\"; you can try in another zone where Cloud TPU Nodes are offered.")));
     machine.begun = now_;
   }
   machines_.push_back(std::move(machine));
-  return Operated(zone, id, std::nullopt);
+  return Operated(zone, NameOf(zone, kind, id), times_.create, std::nullopt);
 }
 
 FakeTpu::Answer FakeTpu::Show(const std::string& zone, const std::string& kind, const std::string& id) {
   if (kind == "operations") {
     const auto found = operations_.find(NameOf(zone, kind, id));
     if (found == operations_.end()) return NotFound(NameOf(zone, kind, id));
-    Json body;
-    body["name"] = found->second.name;
-    body["done"] = true;
-    if (found->second.error) {
-      body["error"]["code"] = found->second.error->first;
-      body["error"]["message"] = found->second.error->second;
-    }
-    return {200, body.Dump()};
+    return {200, OperationOf(found->second).Dump()};
   }
   for (const Machine& machine : machines_) {
     if (machine.gone || machine.zone != zone) continue;
@@ -420,15 +467,20 @@ FakeTpu::Answer FakeTpu::Show(const std::string& zone, const std::string& kind, 
   return NotFound(NameOf(zone, kind, id));
 }
 
-FakeTpu::Answer FakeTpu::Remove(const std::string& zone, const std::string& kind, const std::string& id) {
+FakeTpu::Answer FakeTpu::Remove(const std::string& zone, const std::string& kind, const std::string& id,
+                                bool force) {
   Machine* const machine = Find(zone, id);
   if (machine == nullptr || machine->queued != (kind == "queuedResources"))
     return NotFound(NameOf(zone, kind, id));
   if (machine->removed)
     return Error(400, "FAILED_PRECONDITION",
                  StrCat("Resource '", NameOf(zone, kind, id), "' is being deleted."));
+  const std::string state = StateOf(*machine);
+  if (machine->queued && !force && machine->begun && state != "SUSPENDED" && state != "FAILED")
+    return Error(400, "FAILED_PRECONDITION",
+                 "The queued resource has nodes; delete them first, or set force.");
   machine->removed = now_;
-  return Operated(zone, id, std::nullopt);
+  return Operated(zone, NameOf(zone, kind, id), times_.remove, std::nullopt);
 }
 
 FakeTpu::Answer FakeTpu::List(const std::string& zone, const std::string& kind, std::size_t from,
@@ -458,9 +510,15 @@ FakeTpu::Answer FakeTpu::Do(const std::string& method, const std::string& target
   std::map<std::string, std::string> query;
   for (std::size_t at = path.size() + 1; at < target.size();) {
     const std::size_t end = std::min(target.find('&', at), target.size()), equals = target.find('=', at);
-    query[target.substr(at, equals - at)] = target.substr(equals + 1, end - equals - 1);
+    query[PercentDecode(target.substr(at, equals - at)).value_or("")] =
+        PercentDecode(target.substr(equals + 1, end - equals - 1)).value_or("");
     at = end + 1;
   }
+  static const std::set<std::string> kArguments = {
+      "nodeId", "queuedResourceId", "force", "pageSize", "pageToken", "$alt", "alt"};
+  for (const auto& [name, value] : query)
+    if (!kArguments.contains(name))
+      return Invalid(StrCat("Unknown name \"", name, "\": Cannot bind query parameter."));
   constexpr std::string_view kParent = "/v2/projects/corpus/locations/";
   if (!path.starts_with(kParent)) return Error(403, "PERMISSION_DENIED", "Permission denied on the project.");
   std::vector<std::string> parts;
@@ -478,7 +536,8 @@ FakeTpu::Answer FakeTpu::Do(const std::string& method, const std::string& target
   if (method == "GET")
     return List(zone, kind, ParseNumber<std::size_t>(query["pageToken"]).value_or(0),
                 ParseNumber<std::size_t>(query["pageSize"]).value_or(100));
-  if (method == "DELETE" && parts.size() == 3) return Remove(zone, kind, parts[2]);
+  if (method == "DELETE" && parts.size() == 3)
+    return Remove(zone, kind, parts[2], query["force"] == "true" || query["force"] == "True");
   if (method == "POST" && parts.size() == 2)
     return Create(zone, kind, query[kind == "nodes" ? "nodeId" : "queuedResourceId"], body);
   return NotFound(path);

@@ -34,6 +34,7 @@ struct TpuFault {
   std::int64_t seconds = 0;
   int status = 0;
   std::string word = {}, message = {};
+  std::string body = {};  // of kAnswer, in place of an error; empty: an error
   int times = 1;
 };
 
@@ -76,6 +77,8 @@ class FakeTpu {
   /// Refuses each creation in the zone for the reason of a quota of 0.
   void RefuseQuota(const std::string& zone);
   void Fail(TpuFault fault);
+  /// Every queued resource in the zone fails with this error, a google.rpc.Status.
+  void FailQueued(const std::string& zone, const std::string& error);
   /// Spot machines are taken back.
   void Preempt(const std::string& id);
   void SetState(const std::string& id, const std::string& state);
@@ -100,6 +103,7 @@ class FakeTpu {
  private:
   struct Operation {
     std::string name, target;
+    std::int64_t done = 0;  // when
     std::optional<std::pair<int, std::string>> error;
   };
   struct Late {
@@ -111,11 +115,15 @@ class FakeTpu {
   Answer Create(const std::string& zone, const std::string& kind, const std::string& id,
                 const std::string& body) REQUIRES(mutex_);
   Answer Show(const std::string& zone, const std::string& kind, const std::string& id) REQUIRES(mutex_);
-  Answer Remove(const std::string& zone, const std::string& kind, const std::string& id) REQUIRES(mutex_);
+  /// `force`: with its nodes, if it is a queued resource.
+  Answer Remove(const std::string& zone, const std::string& kind, const std::string& id, bool force)
+      REQUIRES(mutex_);
   Answer List(const std::string& zone, const std::string& kind, std::size_t from, std::size_t most)
       REQUIRES(mutex_);
-  Answer Operated(const std::string& zone, const std::string& id,
+  /// `target`: its full name; `seconds`: until it is done.
+  Answer Operated(const std::string& zone, const std::string& target, std::int64_t seconds,
                   std::optional<std::pair<int, std::string>> error) REQUIRES(mutex_);
+  Json OperationOf(const Operation& operation) const REQUIRES(mutex_);
   void Settle() REQUIRES(mutex_);
   bool TakeCapacity(const std::string& zone, int machines) REQUIRES(mutex_);
   Machine* Find(const std::string& zone, const std::string& id) REQUIRES(mutex_);
@@ -130,6 +138,7 @@ class FakeTpu {
   std::int64_t now_ GUARDED_BY(mutex_) = 1'800'000'000;
   std::map<std::string, int> capacity_ GUARDED_BY(mutex_);
   std::set<std::string> no_quota_ GUARDED_BY(mutex_);
+  std::map<std::string, Json> queue_errors_ GUARDED_BY(mutex_);  // by zone
   std::deque<Machine> machines_ GUARDED_BY(mutex_);
   std::map<std::string, Operation> operations_ GUARDED_BY(mutex_);
   std::vector<TpuFault> faults_ GUARDED_BY(mutex_);

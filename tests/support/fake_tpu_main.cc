@@ -5,7 +5,8 @@
 //
 // POST /fake/fault {"method","part","kind","seconds","status","word","message","times"}; GET
 // /fake/preempt?id=, /fake/state?id=&state=, /fake/capacity?zone=&machines=, /fake/person?zone=&id=,
-// /fake/quota?zone=, /fake/requests
+// /fake/quota?zone=, /fake/requests,
+// /fake/tokens
 #include <signal.h>
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/json.h"
 #include "base/words.h"
@@ -42,6 +44,10 @@ TpuFault FaultOf(const Json& told) {
   return fault;
 }
 
+/// "DELETE Bearer …": what came with each request that had a token. Guarded by `told_mutex`.
+std::vector<std::string> told_tokens;
+std::mutex told_mutex;
+
 std::string Control(FakeTpu& fake, const ServedRequest& request, const std::string& body) {
   const auto argument = [&](const char* name) { return request.Argument(name).value_or(""); };
   const std::string& path = request.path;
@@ -55,6 +61,9 @@ std::string Control(FakeTpu& fake, const ServedRequest& request, const std::stri
   Json answer{Json::Array{}};
   if (path == "/fake/requests")
     for (const std::string& one : fake.Requests()) answer.Append(one);
+  const std::scoped_lock lock(told_mutex);
+  if (path == "/fake/tokens")
+    for (const std::string& one : told_tokens) answer.Append(one);
   return answer.Dump();
 }
 
@@ -65,6 +74,10 @@ void Serve(FakeTpu& fake, ServedExchange& exchange) {
   if (request.path.starts_with("/fake/")) {
     exchange.Answer(200, {}, Control(fake, request, body));
     return;
+  }
+  if (const std::string_view token = request.Header("authorization"); !token.empty()) {
+    const std::scoped_lock lock(told_mutex);
+    told_tokens.push_back(request.method + " " + std::string(token));
   }
   const FakeTpu::Answer answer = fake.Handle(
       request.method, request.query.empty() ? request.path : request.path + "?" + request.query, body);

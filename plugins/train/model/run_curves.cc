@@ -26,6 +26,7 @@ constexpr const char* kCurves = "tensorboard";
 constexpr const char* kRuns = "runs";
 constexpr const char* kJobName = "job.json";
 constexpr std::size_t kFolderDigits = 16;
+constexpr std::uint64_t kLooksForRuns = 6;  // one of so many looks searches for new runs in a bucket
 
 std::string ShortDigest(std::string_view text) { return DigestOf(text).ToHex().substr(0, kFolderDigits); }
 
@@ -46,6 +47,9 @@ Status CopyObject(const PluginStorage& storage, const std::string& from, const s
   return writer->Commit();
 }
 
+/// A file that another process writes at this moment begins with a dot.
+bool IsTemporary(std::string_view name) { return name.substr(name.rfind('/') + 1).starts_with('.'); }
+
 /// Copies the curves of one run, and removes copies of objects that are gone: scores of steps behind which
 /// the training went back.
 Status CopyCurves(const std::vector<PluginStorage::Object>& objects, const std::string& from,
@@ -60,10 +64,10 @@ Status CopyCurves(const std::vector<PluginStorage::Object>& objects, const std::
     const Status copied = CopyObject(storage, StrCat(from, "/", object.name), path);
     if (!copied.ok() && copied.code() != Code::kNotFound) return copied;
   }
-  if (!fs::exists(to, error)) return {};
-  ASSIGN_OR_RETURN(const std::vector<std::string> copies, FilesBelow(to));
-  for (const std::string& name : copies)
-    if (!names.contains(name)) RETURN_IF_ERROR(RemoveAll(StrCat(to, "/", name)));
+  const Result<std::vector<std::string>> copies = FilesBelow(to);
+  if (!copies.ok()) return {};  // there is none yet, or another process removes one
+  for (const std::string& name : *copies)
+    if (!names.contains(name) && !IsTemporary(name)) RETURN_IF_ERROR(RemoveAll(StrCat(to, "/", name)));
   return {};
 }
 
@@ -110,30 +114,30 @@ Status RunCurves::FindHere(const Place& place, Runs& runs) const {
   return {};
 }
 
-Status RunCurves::FindElsewhere(const Place& place, Runs& runs) const {
+Result<std::vector<std::string>> RunCurves::RunsElsewhere(const Place& place) const {
   const Result<std::uint64_t> job = call_.storage->Size(StrCat(place.uri, "/", kJobName));
-  if (!job.ok() && job.status().code() != Code::kNotFound) return job.status();
-  // The objects of each run below its curves.
-  std::map<std::string, std::vector<PluginStorage::Object>> found;
-  if (job.ok()) {
-    ASSIGN_OR_RETURN(found[place.uri], call_.storage->List(StrCat(place.uri, "/", kCurves)));
-  } else {
-    const std::string below = StrCat(place.uri, "/", kRuns);
-    ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, call_.storage->List(below));
-    const std::string folder = StrCat("/", kCurves, "/");
-    for (const PluginStorage::Object& object : objects) {
-      const std::string_view name = object.name;
-      const std::size_t slash = name.find('/');
-      if (slash == 0 || slash == std::string_view::npos) continue;
-      auto& curves = found[StrCat(below, "/", name.substr(0, slash))];
-      if (name.substr(slash).starts_with(folder))
-        curves.push_back({std::string(name.substr(slash + folder.size())), object.bytes});
-    }
+  if (job.ok()) return std::vector<std::string>{place.uri};
+  if (job.status().code() != Code::kNotFound) return job.status();
+  const std::string below = StrCat(place.uri, "/", kRuns);
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, call_.storage->List(below));
+  std::set<std::string> runs;
+  for (const PluginStorage::Object& object : objects)
+    if (const std::size_t slash = object.name.find('/'); slash != 0 && slash != std::string::npos)
+      runs.insert(StrCat(below, "/", object.name.substr(0, slash)));
+  return std::vector<std::string>(runs.begin(), runs.end());
+}
+
+Status RunCurves::FindElsewhere(const Place& place, Runs& runs) {
+  // A list of all runs has their checkpoints, too.
+  std::vector<std::string>& known = known_[place.uri];
+  if (known.empty() || looks_ % kLooksForRuns == 0) {
+    ASSIGN_OR_RETURN(known, RunsElsewhere(place));
   }
-  if (found.empty() && !place.may_come) return NoRun(place.uri);
-  for (const auto& [run, objects] : found) {
-    const std::string copy = StrCat(copies_, "/", ShortDigest(run));
-    RETURN_IF_ERROR(CopyCurves(objects, StrCat(run, "/", kCurves), copy, *call_.storage));
+  if (known.empty() && !place.may_come) return NoRun(place.uri);
+  for (const std::string& run : known) {
+    const std::string from = StrCat(run, "/", kCurves), copy = StrCat(copies_, "/", ShortDigest(run));
+    ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, call_.storage->List(from));
+    RETURN_IF_ERROR(CopyCurves(objects, from, copy, *call_.storage));
     runs.emplace(run, copy);
   }
   return {};
@@ -163,6 +167,7 @@ Status RunCurves::Link(const Runs& runs) const {
 
 Result<std::size_t> RunCurves::Refresh() {
   Runs runs;
+  ++looks_;
   for (const Place& place : places_)
     RETURN_IF_ERROR(IsElsewhere(place.uri) ? FindElsewhere(place, runs) : FindHere(place, runs));
   std::error_code error;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,13 +36,16 @@ class RunCurves {
   using Runs = std::map<std::string, std::string>;  // the directory of each run's curves, by its URI
 
   Status FindHere(const Place& place, Runs& runs) const;
-  Status FindElsewhere(const Place& place, Runs& runs) const;
+  Status FindElsewhere(const Place& place, Runs& runs);
+  Result<std::vector<std::string>> RunsElsewhere(const Place& place) const;
   Status Link(const Runs& runs) const;
 
   const std::string copies_;
   const std::vector<Place> places_;
   const std::string directory_;
   const PluginServices& call_;
+  std::map<std::string, std::vector<std::string>> known_;  // the runs of each place in a bucket
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace pipeline

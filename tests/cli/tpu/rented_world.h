@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -64,6 +65,7 @@ class RentedWorld {
   FakeClock clock;
   MemoryStore records;
   std::vector<std::string> told;  // lines for people
+  std::function<Status()> confirm = [] { return Status(); };
 
   static SliceWish Wish(const std::string& type = "v3-8") {
     SliceWish wish;
@@ -103,6 +105,7 @@ class RentedWorld {
         std::make_shared<KillingClient>(NewFakeTpuClient(cloud), kill, behind, stop), nullptr, retries));
     RenterMeans means;
     means.clock = &clock;
+    means.confirm = confirm;
     means.pause = &pause;
     means.tell = [this](std::string_view line) { told.emplace_back(line); };
     const SliceRecords own = Held();

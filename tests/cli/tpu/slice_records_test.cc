@@ -64,6 +64,17 @@ TEST(SliceRecordsTest, ANumberIsTakenOnce) {
 TEST(SliceRecordsTest, DamagedAndNewerObjectsAreRefusedByName) {
   MemoryStore store;
   const SliceRecords records(store, "0123");
+  for (const std::string& text :
+       {std::string(
+            R"({"api_type":"v3-8","image":"i","labels":{},"most_seconds":1,"name":"n","number":1,)"
+            R"("pipe_tpu_intent":1,"project":"p","slices":1,"type":"v3-8","wait_seconds":1,"zone":"z"})"),
+        std::string(
+            R"({"api_type":"v3-8","image":"i","labels":{"pipe-slice":"a","pipe-key":"b"},"most_seconds":1,)"
+            R"("name":"n","number":1,"pipe_tpu_intent":1,"project":"p","slices":0,"type":"v3-8",)"
+            R"("wait_seconds":1,"zone":"z"})")}) {
+    ASSERT_TRUE(WriteObject(store, "000001.json", text, Condition::ReplaceAny()).ok());
+    EXPECT_EQ(records.Read({}).status().code(), Code::kDataLoss) << text;
+  }
   for (const char* text :
        {"", "{", "[]", "{\"pipe_tpu_intent\":1}", "{\"pipe_tpu_intent\":2,\"number\":1}"}) {
     ASSERT_TRUE(WriteObject(store, "000001.json", text, Condition::ReplaceAny()).ok());

@@ -127,6 +127,84 @@ TEST(SliceRenterTest, QuotaRightAndArgumentEndWithTheReasonAndTheRemedy) {
   }
 }
 
+TEST(SliceRenterTest, AFaultInsideTheCloudIsNoRefusal) {
+  for (const int code : {13, 10, 4, 2, 14}) {
+    RentedWorld world;
+    TpuFault fault = Refusal("POST", "nodes", 200, "", "");
+    fault.body = StrCat(R"({"name":"projects/corpus/locations/z/operations/o","done":true,"error":{"code":)",
+                        code, R"(,"message":"an internal error has occurred"}})");
+    world.cloud.Fail(fault);
+    const Result<RentedSlice> slice = world.Up(RentedWorld::Wish());
+    ASSERT_TRUE(slice.ok()) << code << ": " << slice.status().message();
+    EXPECT_EQ(slice->order.zone, "us-central1-b");
+    ASSERT_TRUE(world.Down().ok());
+    ExpectClean(world);
+  }
+}
+
+TEST(SliceRenterTest, AConflictWithoutAReasonIsTriedAgain) {
+  RentedWorld world;
+  world.cloud.Fail(Refusal("POST", "nodes", 409, "ABORTED", "unable to queue the operation", 2));
+  ASSERT_TRUE(world.Up(RentedWorld::Wish()).ok());
+  world.cloud.Fail(Refusal("DELETE", "nodes", 409, "ABORTED", "unable to queue the operation", 2));
+  ASSERT_TRUE(world.Down().ok());
+  ExpectClean(world);
+}
+
+TEST(SliceRenterTest, ARequestThatFailsInTheQueueTellsItsReason) {
+  struct Row {
+    const char* error;
+    const char* reason;  // empty: another zone has it
+  };
+  for (const Row& row :
+       {Row{R"({"code":8,"message":"Quota limit 'X' has been exceeded. Limit: 0 in zone Z."})",
+            "ask for more quota"},
+        Row{R"({"code":3,"message":"The image does not exist"})", "accelerator-types list"},
+        Row{R"({"code":4,"message":"The request has expired"})", ""}, Row{R"({})", ""}}) {
+    RentedWorld world;
+    world.cloud.FailQueued("us-central1-a", row.error);
+    const Result<RentedSlice> slice = world.Up(RentedWorld::Wish("v5e-16"));
+    if (*row.reason == '\0') {
+      ASSERT_TRUE(slice.ok()) << row.error << ": " << slice.status().message();
+      EXPECT_EQ(slice->order.zone, "us-central1-b");
+    } else {
+      EXPECT_TRUE(Says(slice.status(), row.reason)) << slice.status().message();
+    }
+    ASSERT_TRUE(world.Down().ok());
+    ExpectClean(world);
+  }
+}
+
+TEST(SliceRenterTest, AnOutageOfMinutesEndsNothingAndOneOfAnHourIsTold) {
+  RentedWorld world;
+  ASSERT_EQ(world.Up(RentedWorld::Wish(), 3).status().code(), Code::kCancelled);
+  world.cloud.Fail(Fault("GET", "", Wrong::kDropBefore, 30));
+  ASSERT_TRUE(world.Up(RentedWorld::Wish()).ok());
+  world.cloud.Fail(Fault("GET", "", Wrong::kDropBefore, 30));
+  ASSERT_TRUE(world.Down().ok());
+  ExpectClean(world);
+  world.cloud.Fail(Fault("GET", "", Wrong::kDropBefore, 100'000));
+  EXPECT_EQ(world.Up(RentedWorld::Wish()).status().code(), Code::kUnavailable);
+}
+
+TEST(SliceRenterTest, RequestsThatNobodyAnswersHaveAnEnd) {
+  RentedWorld world;
+  world.cloud.Fail(Refusal("POST", "us-central1-a", 503, "UNAVAILABLE", "no", 100'000));
+  const Result<RentedSlice> slice = world.Up(RentedWorld::Wish());
+  ASSERT_TRUE(slice.ok()) << slice.status().message();
+  EXPECT_EQ(slice->order.zone, "us-central1-b");
+  ASSERT_TRUE(world.Down().ok());
+  ExpectClean(world);
+}
+
+TEST(SliceRenterTest, NothingIsAskedForUnderALostLease) {
+  RentedWorld world;
+  world.confirm = [] { return Status(Code::kFailedPrecondition, "another command has the records"); };
+  EXPECT_EQ(world.Up(RentedWorld::Wish()).status().code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(world.cloud.Requests().empty());
+  EXPECT_EQ(world.Held().Read({})->number, 0u);
+}
+
 TEST(SliceRenterTest, AWrongZoneIsARefusalAndNoWait) {
   RentedWorld world;
   SliceWish wish = RentedWorld::Wish();
@@ -201,7 +279,8 @@ TEST(SliceRenterTest, AMachineThatVanishesWithoutAStateIsLost) {
   RentedWorld world;
   ASSERT_EQ(world.Up(RentedWorld::Wish(), 3).status().code(), Code::kCancelled);
   world.cloud.Vanish("pipe-mine-1");
-  ASSERT_TRUE(world.Up(RentedWorld::Wish()).ok());
+  // The command that saw it is dead, so the next one asks for it again.
+  EXPECT_EQ(world.Up(RentedWorld::Wish())->order.name, "pipe-mine-1");
   ASSERT_TRUE(world.Down().ok());
   EXPECT_TRUE(world.cloud.Left().empty());
 }

@@ -92,7 +92,7 @@ TEST(TpuRequestsTest, AnAnswerOfAnotherKindIsNoCrash) {
         R"({"state":{"state":[]},"tpu":{"nodeSpec":"x"}})", R"({"tpu":{"nodeSpec":[5]},"state":"x"})"}) {
     const Json json = *Json::Parse(text);
     (void)ViewOfNode(json, 1);
-    (void)ViewOfQueued(json, 1);
+    (void)ViewOfQueued(json, 1, "corpus");
     (void)ParseApiError(400, json);
   }
 }
