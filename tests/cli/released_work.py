@@ -113,10 +113,12 @@ class Sandbox:
         return self.call("run", "pipeline.yaml", "--work", "work", "-j", "1", *words, **more)
 
     def first_rules(self, log):
-        """Words for a run from nothing: stages that an earlier version has begun, by its log, keep the reading rules 1."""
-        stages = [name for name, stage in stages_of(log).items() if stage["type"] in ("decompress", "read_rows", "encode")]
-        check(stages, "no stage with reading rules was begun")
-        return [word for stage in stages for word in ("--set", f"stages.{stage}.rules=1")]
+        """Words for a run from nothing: stages that an earlier version has begun keep their reading rules, which its log
+        has; rules 1 are in no recipe."""
+        rules = {name: stage["config"].get("rules", "1") for name, stage in stages_of(log).items()
+                 if stage["type"] in ("decompress", "read_rows", "encode")}
+        check(rules, "no stage with reading rules was begun")
+        return [word for stage, number in rules.items() for word in ("--set", f"stages.{stage}.rules={number}")]
 
     def log(self):
         return Log(self.root / "work/run.log")

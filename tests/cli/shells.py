@@ -21,7 +21,7 @@ from scenarios import check
 TRIALS = (("pipe ver", {"verify"}), ("pipe run --log", {"--log-format"}), ("pipe run --log-format ", {"text", "json"}),
           ("pipe completion ", {"bash", "zsh", "fish"}), ("pipe graph --format mer", {"mermaid"}),
           ("pipe trainer ", {"setup", "wheels", "check", "fit"}), ("pipe trainer setup --ext", {"--extra"}),
-          ("pipe trainer setup --extra ", {"cpu", "cuda", "tpu"}), ("pipe trainer fit --pr", {"--price"}),
+          ("pipe trainer setup --extra ", {"cpu", "cuda", "tensorboard", "tpu"}), ("pipe trainer fit --pr", {"--price"}),
           ("pipe sample --prom", {"--prompt"}), ("pipe export --int", {"--int8"}), ("pipe export --gguf ", {"f16", "q8_0", "both"}))
 # Commands of the plugin that trains, which the help of the program lists behind its own.
 TRAINER = {"trainer setup": {"--dir", "--extra", "--python", "--wheels"}, "trainer check": {"--dir"},
