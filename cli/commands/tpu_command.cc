@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +46,6 @@ struct TpuOptions {
   std::string network, subnetwork, service_account;
   std::string records = ".pipe/tpu";
   bool on_demand = false, internal_ips = false, dry_run = false;
-  std::chrono::milliseconds look = SliceTimes().look;
 };
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
@@ -193,8 +191,10 @@ std::string_view WhyOver(const SliceView& view) {
 
 class TpuRun {
  public:
-  TpuRun(const TpuOptions& options, SliceCloud& cloud, std::string project, std::stop_token stop)
-      : options_(options), cloud_(cloud), project_(std::move(project)), stop_(std::move(stop)) {}
+  /// `look`: the time between two looks at a machine.
+  TpuRun(const TpuOptions& options, SliceCloud& cloud, std::string project, std::chrono::milliseconds look,
+         std::stop_token stop)
+      : options_(options), cloud_(cloud), project_(std::move(project)), look_(look), stop_(std::move(stop)) {}
 
   Status Up(const SliceWish& wish) {
     ASSIGN_OR_RETURN(const std::unique_ptr<HeldRecords> held, HeldRecords::Take(options_, stop_));
@@ -235,7 +235,7 @@ class TpuRun {
     ASSIGN_OR_RETURN(const std::vector<SliceView> machines, All());
     for (const SliceView& machine : machines) PrintLine(LineOf(machine));
     if (machines.empty()) LogInfo(StrCat(project_, ": `pipe` has rented nothing here"));
-    return LeftOut();
+    return ZonesLeftOut(left_out_);
   }
 
   Status CollectDead() {
@@ -256,14 +256,14 @@ class TpuRun {
       if (failed.ok()) failed = removed;  // the others cost, too
     }
     RETURN_IF_ERROR(failed);
-    return LeftOut();
+    return ZonesLeftOut(left_out_);
   }
 
  private:
   RenterMeans Means(const HeldRecords& held) const {
     RenterMeans means;
     means.confirm = [&held] { return held.Confirm(); };
-    means.times.look = options_.look;
+    means.times.look = look_;
     means.tell = [](std::string_view line) { LogInfo(line); };
     return means;
   }
@@ -275,29 +275,24 @@ class TpuRun {
     ASSIGN_OR_RETURN(const NewestAttempt newest, SliceRecords(*store, "").Read(stop_));
     if (newest.number > 0) return {};
     ASSIGN_OR_RETURN(const std::vector<SliceView> machines, All());
-    std::string there;
+    std::vector<std::string> there;
     for (const SliceView& machine : machines)
       if (machine.labels.at(kSliceLabel) == options_.name)
-        there += StrCat(there.empty() ? "" : ", ", machine.zone, "/", machine.name);
+        there.push_back(StrCat(machine.zone, "/", machine.name));
     return Status(Code::kNotFound,
                   StrCat(options_.records, "/", options_.name, ": has no records of a slice",
                          there.empty() ? std::string("; `pipe tpu ls` lists all that are there")
-                                       : StrCat(", and ", there,
+                                       : StrCat(", and ", Join(there, ", "),
                                                 " is there; name the place of its records with "
                                                 "--records, as for `pipe tpu up`")));
   }
 
   Result<std::vector<SliceView>> All() { return cloud_.List(project_, left_out_, stop_); }
 
-  Status LeftOut() const {
-    if (left_out_.empty()) return {};
-    return Status(Code::kUnavailable, StrCat("these zones did not answer, and may have machines: ",
-                                             Join(left_out_, ", "), "; give the command again"));
-  }
-
   const TpuOptions& options_;
   SliceCloud& cloud_;
   const std::string project_;
+  const std::chrono::milliseconds look_;
   const std::stop_token stop_;
   std::vector<std::string> left_out_;
 };
@@ -319,28 +314,21 @@ Status Run(const TpuOptions& options, bool& refused, const std::stop_token& stop
   ASSIGN_OR_RETURN(const std::string project, ProjectOf(options, stop));
   wish.order.project = project;
   ASSIGN_OR_RETURN(const std::unique_ptr<SliceCloud> cloud, OpenTpuApi(ProcessEnvironment()));
+  ASSIGN_OR_RETURN(const std::chrono::milliseconds look,
+                   PeriodFromEnvironment("PIPE_TPU_LOOK", SliceTimes().look));
   refused = false;
-  TpuRun run(options, *cloud, project, stop);
+  TpuRun run(options, *cloud, project, look, stop);
   if (options.action == "up") return run.Up(wish);
   if (options.action == "down") return run.Down();
   return options.action == "ls" ? run.List() : run.CollectDead();
 }
 
-/// PIPE_TPU_LOOK: seconds between two looks, from 0.1 to 60.
-void ReadLook(TpuOptions& options) {
-  const char* const seconds = std::getenv("PIPE_TPU_LOOK");
-  if (seconds == nullptr) return;
-  const double look = std::clamp(std::strtod(seconds, nullptr), 0.1, 60.0);
-  options.look = std::chrono::milliseconds(static_cast<std::int64_t>(look * 1000));
-}
-
-int RunTpu(TpuOptions& options) {
+int RunTpu(const TpuOptions& options) {
   SignalWatch signals;
   // `up` and `down` have work that an outage of minutes must not end.
   std::optional<Attendance> attendance;
   if (options.action == "ls" || options.action == "gc") attendance.emplace(signals.token());
   bool refused = false;
-  ReadLook(options);
   const Status done = Run(options, refused, signals.token());
   if (signals.exit_code() != 0) return signals.exit_code();
   if (done.ok()) return FinishStandardOutput(kExitDone);
@@ -366,7 +354,7 @@ Command TpuCommand() {
           "or over their time (gc)",
       .words =
           {{.value = "ACTION",
-            .help = "What to do",
+            .help = "The action",
             .required = true,
             .choices = {"up", "ls", "down", "gc"},
             .to = &options->action},

@@ -1,6 +1,5 @@
 #include "cli/tpu/google_api.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/str.h"
@@ -13,7 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMostBody = 64 << 20;
 constexpr std::size_t kMostMessage = 600;  // bytes; the API's own remedies are long
-constexpr std::chrono::milliseconds kMetadataConnect{3'000}, kMetadataStall{10'000};
 /// google.rpc.Code. Source: github.com/googleapis/googleapis, google/rpc/code.proto
 constexpr int kInvalid = 3, kMissing = 5, kExists = 6, kDenied = 7, kExhausted = 8, kNotNow = 9, kAway = 14;
 
@@ -87,10 +85,9 @@ Result<std::unique_ptr<GoogleApi>> GoogleApi::Open(std::string endpoint, const c
           Code::kInvalidArgument,
           StrCat(variable, ": is neither https nor this machine: a token would be sent for all to read"));
   }
-  const GcsTokenTools tools{SharedHttpClient(),
-                            NewHttpClient({.connect = kMetadataConnect, .stall = kMetadataStall})};
+  const GcsTokenTools tools = UsualTokenTools();
   ASSIGN_OR_RETURN(GcsCredentials credentials, FindGcsCredentials(environment, GcsEndpoint(), tools));
-  return std::make_unique<GoogleApi>(std::move(endpoint), SharedHttpClient(),
+  return std::make_unique<GoogleApi>(std::move(endpoint), tools.client,
                                      std::make_shared<GcsAuth>(std::move(credentials), tools), RetryMeans());
 }
 

@@ -65,8 +65,12 @@ struct SliceView {
   Status failure;  // with SliceRefusal: why a request failed in the queue
 };
 
+/// The name of the machine of an attempt; both are the values of its labels.
+std::string MachineName(std::string_view slice, std::string_view attempt);
 /// True if `pipe` made it: it has all labels above, and the name that follows from them.
 bool HasOurMarks(const SliceView& view);
+/// The failure of a list that leaves these zones out. OK: there are none.
+Status ZonesLeftOut(const std::vector<std::string>& zones);
 
 /// Failure detail of SliceCloud: the reason of a refusal.
 struct SliceRefusal final : StatusDetail {

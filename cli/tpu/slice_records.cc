@@ -50,6 +50,12 @@ Status Write(Store& place, const std::string& name, const T& value, const std::s
   return WriteObject(place, name, EncodeVersioned(value) + "\n", Condition::CreateOnly(), stop).status();
 }
 
+/// One that is there already stays.
+Status WriteEnd(Store& place, std::string_view kind, const SliceEnd& end, const std::stop_token& stop) {
+  const Status written = Write(place, NameOf(end.number, kind), end, stop);
+  return written.code() == Code::kAlreadyExists ? Status() : written;
+}
+
 }  // namespace
 
 Result<NewestAttempt> SliceRecords::Read(const std::stop_token& stop) const {
@@ -71,13 +77,11 @@ Status SliceRecords::Begin(const SliceIntent& intent, const std::stop_token& sto
 }
 
 Status SliceRecords::Leave(const SliceEnd& leave, const std::stop_token& stop) const {
-  const Status written = Write(place_, NameOf(leave.number, kLeaveEnd), leave, stop);
-  return written.code() == Code::kAlreadyExists ? Status() : written;
+  return WriteEnd(place_, kLeaveEnd, leave, stop);
 }
 
 Status SliceRecords::End(const SliceEnd& end, const std::stop_token& stop) const {
-  const Status written = Write(place_, NameOf(end.number, kEndEnd), end, stop);
-  return written.code() == Code::kAlreadyExists ? Status() : written;
+  return WriteEnd(place_, kEndEnd, end, stop);
 }
 
 }  // namespace pipeline

@@ -72,12 +72,12 @@ SliceIntent SliceRenter::NextIntent(const SliceWish& wish, const NewestAttempt& 
   const bool goes_on = newest.end && newest.end->reason != kDownSlice && newest.end->reason != kRefusedSlice;
   if (newest.intent && goes_on) intent.refusals = newest.intent->refusals + 1;
   intent.order = wish.order;
-  intent.order.name = StrCat("pipe-", wish.name, "-", intent.number);
   intent.order.zone = wish.zones[intent.refusals % wish.zones.size()];
   intent.order.labels[kSliceLabel] = wish.name;
   intent.order.labels[kKeyLabel] = records_.key();
   intent.order.labels[kAttemptLabel] = std::to_string(intent.number);
   intent.order.labels[kSecondsLabel] = std::to_string(wish.order.most_seconds);
+  intent.order.name = MachineName(wish.name, intent.order.labels[kAttemptLabel]);
   return intent;
 }
 
@@ -173,7 +173,8 @@ Result<SliceRenter::Outcome> SliceRenter::RunAttempt(const SliceIntent& intent, 
   bool may_exist = begun == Begun::kBefore, left = false;
   std::chrono::milliseconds answered = Now();  // when the cloud did
   if (!leaves.empty()) life.Release(Now(), leaves);
-  for (bool first = true;; first = false) {
+  bool looked = false;
+  while (true) {
     Result<SliceView> view = cloud_.Look(order, request, stop);
     if (!view.ok()) {
       if (view.status().code() == Code::kUnavailable) {
@@ -195,10 +196,12 @@ Result<SliceRenter::Outcome> SliceRenter::RunAttempt(const SliceIntent& intent, 
       return Strangers(order, *view);
     }
     // A command that was killed may have sent a request at any moment; none was sent since the machine came.
-    if (!leaves.empty() && first && std::chrono::seconds(view->age.value_or(0)) < means_.times.late())
+    if (!leaves.empty() && !std::exchange(looked, true) &&
+        std::chrono::seconds(view->age.value_or(0)) < means_.times.late())
       life.Asked(Now(), false);
     if (!view->said.empty()) Tell(order, view->said);
-    if (!view->failure.ok()) RETURN_IF_ERROR(TakeRefusal(view->failure, life, outcome));
+    // A request that is given back anyway may have failed for any reason.
+    if (!view->failure.ok() && leaves.empty()) RETURN_IF_ERROR(TakeRefusal(view->failure, life, outcome));
     const SliceAct act = life.Seen(Now(), view->state);
     switch (act.kind) {
       case SliceAct::Kind::kReady:
@@ -237,22 +240,19 @@ Status SliceRenter::RemoveLeft(const std::string& name, const std::string& proje
   while (true) {
     std::vector<std::string> left_out;
     ASSIGN_OR_RETURN(const std::vector<SliceView> machines, cloud_.List(project, left_out, stop));
-    std::string left;
+    std::vector<std::string> left;
     for (const SliceView& machine : machines) {
       if (!IsOurs(machine, name, records_.key())) continue;
       const SliceOrder order = OrderOf(machine, project);
-      left += StrCat(left.empty() ? "" : ", ", order.zone, "/", order.name);
+      left.push_back(StrCat(order.zone, "/", order.name));
       Tell(order, machine.said);
       if (machine.state == SliceState::kLeaving) continue;
       const Status removed = cloud_.Remove(order, stop);
       if (!removed.ok() && removed.code() != Code::kUnavailable) return removed;
     }
-    if (left.empty() && left_out.empty()) return {};
-    if (left.empty())
-      return Status(Code::kUnavailable, StrCat("these zones did not answer, and may have a machine: ",
-                                               Join(left_out, ", "), "; give the command again"));
+    if (left.empty()) return ZonesLeftOut(left_out);
     if (means_.clock->Monotonic() - began > means_.times.leaving)
-      return Status(Code::kUnavailable, StrCat(left, kStillCosts));
+      return Status(Code::kUnavailable, StrCat(Join(left, ", "), kStillCosts));
     RETURN_IF_ERROR(means_.pause->For(means_.times.look, stop));
   }
 }

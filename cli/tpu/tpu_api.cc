@@ -177,13 +177,6 @@ class TpuApi final : public SliceCloud {
 
 }  // namespace
 
-bool HasOurMarks(const SliceView& view) {
-  for (const char* label : {kSliceLabel, kAttemptLabel, kKeyLabel, kSecondsLabel})
-    if (!view.labels.contains(label)) return false;
-  const std::string name = StrCat("pipe-", view.labels.at(kSliceLabel), "-", view.labels.at(kAttemptLabel));
-  return view.name == name || view.name.starts_with(name + "-");
-}
-
 std::unique_ptr<SliceCloud> NewTpuApi(std::unique_ptr<GoogleApi> api) {
   return std::make_unique<TpuApi>(std::move(api));
 }

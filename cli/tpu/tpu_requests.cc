@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include "base/str.h"
 #include "base/terminal_text.h"
-#include "base/words.h"
 #include "cli/tpu/watchdog_script.h"
+#include "storage/remote/http/http_text.h"
 
 namespace pipeline {
 
@@ -79,26 +78,8 @@ std::map<std::string, std::string> LabelsOf(const Json& node) {
   return labels;
 }
 
-/// Seconds since 1970 of 2026-12-01T12:34:56.789Z, the form of google.protobuf.Timestamp in JSON.
-std::optional<std::int64_t> SecondsOf(std::string_view time) {
-  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
-  if (time.size() <= kForm.size() || time.back() != 'Z') return std::nullopt;
-  for (std::size_t at = 0; at < kForm.size(); ++at)
-    if (kForm[at] == 'd' ? time[at] < '0' || time[at] > '9' : time[at] != kForm[at]) return std::nullopt;
-  const auto number = [time](std::size_t at, std::size_t size) {
-    return *ParseNumber<int>(time.substr(at, size));
-  };
-  const std::chrono::year_month_day day{std::chrono::year(number(0, 4)),
-                                        std::chrono::month(static_cast<unsigned>(number(5, 2))),
-                                        std::chrono::day(static_cast<unsigned>(number(8, 2)))};
-  if (!day.ok()) return std::nullopt;
-  const auto midnight = std::chrono::sys_days(day).time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(midnight).count() + number(11, 2) * 3600 +
-         number(14, 2) * 60 + number(17, 2);
-}
-
 std::optional<std::int64_t> AgeOf(std::string_view created, std::optional<std::int64_t> now) {
-  const std::optional<std::int64_t> then = SecondsOf(created);
+  const std::optional<std::int64_t> then = ParseTimestamp(created);
   if (!then || !now) return std::nullopt;
   return std::max<std::int64_t>(*now - *then, 0);
 }
@@ -134,13 +115,10 @@ Json QueuedBody(const SliceOrder& order) {
   return queued;
 }
 
-SliceState NodeState(std::string_view state) { return StateIn(kNodeStates, state); }
-SliceState QueuedState(std::string_view state) { return StateIn(kQueuedStates, state); }
-
 SliceView ViewOfNode(const Json& node, std::optional<std::int64_t> now) {
   SliceView view;
   view.said = Readable(node["state"].AsString("STATE_UNSPECIFIED"), kMostSaid);
-  view.state = NodeState(view.said);
+  view.state = StateIn(kNodeStates, view.said);
   if (const std::string_view health = node["health"].AsString();
       Has(health, "UNHEALTHY") || health == "TIMEOUT")
     view.said += StrCat(", ", Readable(health, kMostSaid));
@@ -164,7 +142,7 @@ SliceView ViewOfQueued(const Json& queued, std::optional<std::int64_t> now, cons
   SliceView view;
   const Json& state = queued["state"];
   view.said = Readable(state["state"].AsString("STATE_UNSPECIFIED"), kMostSaid);
-  view.state = QueuedState(view.said);
+  view.state = StateIn(kQueuedStates, view.said);
   const Json& error = state["failedData"]["error"];
   if (const std::string_view why = error["message"].AsString(); !why.empty())
     view.said += StrCat(": ", Readable(why, kMostSaid));

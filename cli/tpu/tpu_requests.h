@@ -22,11 +22,6 @@ Json NodeBody(const SliceOrder& order);
 /// The body of `queuedResources?queuedResourceId=`.
 Json QueuedBody(const SliceOrder& order);
 
-/// The state of a node by its word.
-SliceState NodeState(std::string_view state);
-/// The state of a queued resource by its word. kReady: its nodes tell.
-SliceState QueuedState(std::string_view state);
-
 /// A node as a machine. `now`: seconds of the cloud's clock.
 SliceView ViewOfNode(const Json& node, std::optional<std::int64_t> now);
 /// A queued resource as a machine, without its nodes. `project`: for the remedy of its failure.

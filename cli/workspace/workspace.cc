@@ -266,14 +266,18 @@ Result<Snapshot> Workspace::TakeSnapshot(const Graph& graph, PipelineSpec& spec,
   return snapshot;
 }
 
-Result<std::chrono::milliseconds> LeasePeriodFromEnvironment() {
-  const char* seconds = std::getenv("PIPE_LEASE");
-  if (seconds == nullptr || *seconds == '\0') return LeaseTerms().every;
+Result<std::chrono::milliseconds> PeriodFromEnvironment(const char* name, std::chrono::milliseconds usual) {
+  const char* seconds = std::getenv(name);
+  if (seconds == nullptr || *seconds == '\0') return usual;
   char* end = nullptr;
   const double value = std::strtod(seconds, &end);
   if (*end != '\0' || !(value >= 0.1 && value <= 60))
-    return Status(Code::kInvalidArgument, "PIPE_LEASE: not a number of seconds from 0.1 to 60");
+    return Status(Code::kInvalidArgument, StrCat(name, ": not a number of seconds from 0.1 to 60"));
   return std::chrono::milliseconds(static_cast<std::int64_t>(value * 1000));
+}
+
+Result<std::chrono::milliseconds> LeasePeriodFromEnvironment() {
+  return PeriodFromEnvironment("PIPE_LEASE", LeaseTerms().every);
 }
 
 }  // namespace pipeline

@@ -106,6 +106,9 @@ class Workspace {
   Environment environment_;
 };
 
+/// Returns the value of a variable in seconds, from 0.1 to 60; `usual` if it is not set.
+Result<std::chrono::milliseconds> PeriodFromEnvironment(const char* name, std::chrono::milliseconds usual);
+
 /// Returns the period of signs of life, the value of PIPE_LEASE, in seconds from 0.1 to 60; 15 s if it is not
 /// set.
 Result<std::chrono::milliseconds> LeasePeriodFromEnvironment();

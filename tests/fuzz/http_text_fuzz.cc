@@ -26,6 +26,7 @@ void CheckValue(std::string_view value) {
   constexpr std::int64_t kNow = 1'700'000'000'000;
   if (const auto pause = ParseRetryAfter(value, kNow))
     Require(pause->count() >= 0 && *pause <= std::chrono::hours(24));
+  (void)ParseTimestamp(value);
   if (const auto date = ParseHttpDate(value))
     Require(*date >= 0 && *date < 253'402'300'801);  // the year 10000
   if (const auto length = ParseLength(value))

@@ -10,6 +10,7 @@
 
 #include "base/child_process.h"
 #include "base/str.h"
+#include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/trainer_process.h"
 
 namespace pipeline {
@@ -21,8 +22,6 @@ using namespace std::chrono_literals;
 constexpr auto kGrace = 5s;
 constexpr std::size_t kShownLines = 15;
 constexpr std::size_t kMostAnswer = 4096;
-/// An interpreter must not look into another one's files.
-constexpr std::array<const char*, 2> kUnset = {"PYTHONHOME", "PYTHONPATH"};
 
 /// Beginnings of the lines with the reason: pip and uv have the first two, a fault in pip the third, and a
 /// newer pip a name behind the second and the reason behind the last. If absent: the exit code is the reason.
@@ -45,7 +44,7 @@ Status RunStep(const SetupStep& step, const PluginServices& call) {
   command.argv = step.argv;
   command.log = step.log;
   command.set = step.set;
-  command.unset = {kUnset.begin(), kUnset.end()};
+  command.unset = {kOtherPython.begin(), kOtherPython.end()};
   // A process without a listener has a channel for events, which nobody uses here.
   command.output = step.output ? step.output : [](std::string_view) {};
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainerProcess> process, TrainerProcess::Start(command));
@@ -71,7 +70,7 @@ Status RunStep(const SetupStep& step, const PluginServices& call) {
 Result<std::string> AnswerOf(const std::vector<std::string>& argv, const PluginServices& call) {
   ChildOptions options;
   options.argv = argv;
-  options.environment = ChangedEnvironment({}, {kUnset.begin(), kUnset.end()});
+  options.environment = ChangedEnvironment({}, {kOtherPython.begin(), kOtherPython.end()});
   Result<std::unique_ptr<ChildProcess>> child = ChildProcess::Start(options);
   if (!child.ok()) return Status(Code::kFailedPrecondition, std::string(child.status().message()));
   (*child)->CloseInput();

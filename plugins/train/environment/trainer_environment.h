@@ -1,6 +1,7 @@
 // Locates the trainer's code and its Python: CONTRACT.md, section 9.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ inline constexpr const char* kMadeFrom = "made-from";
 inline constexpr const char* kDefaultEnvironment = ".pipe/trainer";
 /// The extra of an environment that has TensorBoard and no trainer.
 inline constexpr const char* kTensorBoard = "tensorboard";
+
+/// Variables that an interpreter of an environment must not have: it would look into another one's files.
+inline constexpr std::array<const char*, 2> kOtherPython = {"PYTHONHOME", "PYTHONPATH"};
 
 /// The directory of an environment of `extra`, if nobody names another one.
 std::string DefaultDirectory(const std::string& extra);

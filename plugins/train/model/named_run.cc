@@ -95,16 +95,21 @@ Result<std::string> BringExport(const std::string& run, const std::string& cache
 
 std::string CacheOf(const CommandWords& words) { return words.Flag("--cache", kFetched); }
 
+std::vector<std::string> RunsHere(const std::string& place) {
+  if (HoldsRun(place)) return {place};
+  std::vector<std::string> found;
+  const fs::path below = fs::path(place) / "runs";
+  for (const std::string& name : NamesIn(below.string()))
+    if (HoldsRun(below / name)) found.push_back((below / name).string());
+  return found;
+}
+
 Result<std::string> FindRun(const std::string& place) {
-  if (HoldsRun(place)) return place;
   std::error_code error;
-  const fs::path runs = fs::path(place) / "runs";
   fs::path newest;
   fs::file_time_type at_newest;
-  for (const std::string& name : NamesIn(runs.string())) {
-    const fs::path run = runs / name;
-    if (!HoldsRun(run)) continue;
-    const fs::file_time_type time = fs::last_write_time(run / "job.json", error);
+  for (const std::string& run : RunsHere(place)) {
+    const fs::file_time_type time = fs::last_write_time(run + "/job.json", error);
     if (newest.empty() || time > at_newest) newest = run, at_newest = time;
   }
   if (!newest.empty()) return newest.string();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "plugins/native/services.h"
@@ -14,6 +15,8 @@ namespace pipeline {
 /// The directory of `--cache`: artifacts from buckets, by their content.
 std::string CacheOf(const CommandWords& words);
 
+/// The run directories of a location: `place` itself if it is one, else those below `place`/runs.
+std::vector<std::string> RunsHere(const std::string& place);
 /// Finds the run directory for a location: `place` itself, or the newest below `place`/runs. kNotFound:
 /// there is none.
 Result<std::string> FindRun(const std::string& place);

@@ -13,6 +13,7 @@
 #include "plugins/train/environment/trainer_environment.h"
 #include "plugins/train/external/program_checkpoints.h"
 #include "plugins/train/file_facts.h"
+#include "plugins/train/model/named_run.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
 
@@ -100,15 +101,7 @@ RunCurves::RunCurves(const std::string& cache, std::vector<Place> places, const 
       call_(call) {}
 
 Status RunCurves::FindHere(const Place& place, Runs& runs) const {
-  std::error_code error;
-  const auto is_run = [&](const std::string& run) {
-    return fs::is_regular_file(StrCat(run, "/", kJobName), error);
-  };
-  std::vector<std::string> found;
-  if (is_run(place.uri)) found.push_back(place.uri);
-  const std::string below = StrCat(place.uri, "/", kRuns);
-  for (const std::string& name : NamesIn(below))
-    if (std::string run = StrCat(below, "/", name); is_run(run)) found.push_back(std::move(run));
+  const std::vector<std::string> found = RunsHere(place.uri);
   if (found.empty() && !place.may_come) return NoRun(place.uri);
   for (const std::string& run : found) runs.emplace(run, CurvesHere(run));
   return {};

@@ -34,8 +34,6 @@ constexpr auto kGrace = 3s;
 constexpr std::size_t kMostLine = 2000;
 /// In the line of TensorBoard that tells its address, before and behind the address.
 constexpr std::string_view kServes = " at http", kServesEnd = " (Press";
-/// A trainer's environment and these have nothing to do with each other.
-constexpr std::array<const char*, 2> kUnset = {"PYTHONHOME", "PYTHONPATH"};
 
 bool IsPipelineFile(const std::string& place) {
   std::error_code error;
@@ -148,15 +146,13 @@ Status Serve(const std::string& python, RunCurves& curves, std::size_t runs, con
              const PluginServices& call) {
   ChildOptions options;
   options.argv = WordsFor(python, curves.directory(), words);
-  options.environment = ChangedEnvironment({}, {kUnset.begin(), kUnset.end()});
+  options.environment = ChangedEnvironment({}, {kOtherPython.begin(), kOtherPython.end()});
   options.joined = true;
   ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Start(options));
   child->CloseInput();
   const std::jthread fresh([&](const std::stop_token& ended) {
-    std::stop_source stop;
-    const auto request = [&stop] { stop.request_stop(); };
-    const std::stop_callback by_end(ended, request), by_person(call.stop, request);
-    KeepFresh(curves, call, stop.get_token());
+    const EitherStop stop(ended, call.stop);
+    KeepFresh(curves, call, stop.token());
   });
   ServerOutput output(runs);
   std::array<char, 4096> buffer = {};

@@ -71,6 +71,12 @@ bool IsThisMachine(const std::string& url) {
   return host == "localhost" || host == "[::1]" || (digits && host.substr(0, 4) == "127.");
 }
 
+GcsTokenTools UsualTokenTools() {
+  // A metadata server is near or not there.
+  constexpr std::chrono::milliseconds kConnect{3'000}, kStall{10'000};
+  return {SharedHttpClient(), NewHttpClient({.connect = kConnect, .stall = kStall})};
+}
+
 Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment) {
   GcsEndpoint endpoint;
   if (const auto host = environment("STORAGE_EMULATOR_HOST")) {

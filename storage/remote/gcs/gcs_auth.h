@@ -96,6 +96,9 @@ struct GcsTokenTools {
                        std::chrono::milliseconds(15'000)}};
 };
 
+/// Those of this process: its shared client.
+GcsTokenTools UsualTokenTools();
+
 /// Not for anonymous access. kUnavailable if the failure may be temporary; kPermissionDenied, with the
 /// command to run, if the credentials are no longer valid. `clock_ahead`: how far the servers' clock is
 /// ahead of ours.

@@ -1,6 +1,5 @@
 #include "storage/remote/gcs/gcs_scheme.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/log.h"
@@ -18,9 +17,6 @@
 namespace pipeline {
 
 namespace {
-
-/// A metadata server is near or not there.
-constexpr std::chrono::milliseconds kMetadataConnect{3'000}, kMetadataStall{10'000};
 
 /// The client for all buckets is created at the first use.
 class GcsOpener final : public RemoteOpener {
@@ -98,15 +94,14 @@ class GcsOpener final : public RemoteOpener {
     settings.user_project = options_.environment(kUserProjectName).value_or("");
     settings.means = options_.means;
     ASSIGN_OR_RETURN(settings.endpoint, FindGcsEndpoint(options_.environment));
-    std::shared_ptr<HttpClient> http = SharedHttpClient();
-    const GcsTokenTools tools{http, NewHttpClient({.connect = kMetadataConnect, .stall = kMetadataStall})};
+    const GcsTokenTools tools = UsualTokenTools();
     Result<GcsCredentials> credentials = FindGcsCredentials(options_.environment, settings.endpoint, tools);
     if (!credentials.ok() && credentials.status().Detail<NoCredentials>() != nullptr) {
       LogInfo("Google Cloud Storage: no credentials on this machine; only what is public can be read");
       credentials = GcsCredentials{AnonymousAccess{}, "anonymous"};
     }
     if (!credentials.ok()) return std::move(credentials).status();
-    client_ = std::make_shared<GcsClient>(std::move(settings), std::move(http),
+    client_ = std::make_shared<GcsClient>(std::move(settings), tools.client,
                                           std::make_shared<GcsAuth>(*std::move(credentials), tools));
     return client_;
   }

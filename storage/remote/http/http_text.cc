@@ -155,6 +155,14 @@ std::optional<std::chrono::milliseconds> ParseRetryAfter(std::string_view value,
                     kLongest);
 }
 
+std::optional<std::int64_t> ParseTimestamp(std::string_view text) {
+  if (!text.ends_with('Z')) return std::nullopt;
+  text.remove_suffix(1);
+  std::string_view day = TakeUntil(text, 'T');
+  const std::optional<int> year = SmallNumber(TakeUntil(day, '-')), month = SmallNumber(TakeUntil(day, '-'));
+  return SecondsOf(year, month, SmallNumber(day), TimeOfDay(TakeUntil(text, '.')));
+}
+
 std::optional<std::int64_t> ParseHttpDate(std::string_view text) {
   text = Trim(text);
   const std::size_t comma = text.find(',');

@@ -47,6 +47,9 @@ std::optional<std::chrono::milliseconds> ParseRetryAfter(std::string_view value,
 /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` and the two older forms of RFC 9110 into seconds since 1970.
 std::optional<std::int64_t> ParseHttpDate(std::string_view text);
 
+/// Parses `2026-12-01T12:34:56.789Z`, the form of RFC 3339 in UTC, into whole seconds since 1970.
+std::optional<std::int64_t> ParseTimestamp(std::string_view text);
+
 /// A to Z become small; other bytes stay.
 std::string Lower(std::string_view text);
 

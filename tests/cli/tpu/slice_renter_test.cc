@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -173,6 +174,30 @@ TEST(SliceRenterTest, ARequestThatFailsInTheQueueTellsItsReason) {
     ASSERT_TRUE(world.Down().ok());
     ExpectClean(world);
   }
+}
+
+TEST(SliceRenterTest, ARequestThatFailedIsGivenBackWithoutAFailure) {
+  RentedWorld world;
+  ASSERT_EQ(world.Up(RentedWorld::Wish("v5e-16"), 2).status().code(), Code::kCancelled);
+  world.cloud.FailQueued("us-central1-a", R"({"code":3,"message":"The image does not exist"})");
+  const Status down = world.Down();
+  EXPECT_TRUE(down.ok()) << down.message();
+  ExpectClean(world);
+}
+
+TEST(SliceRenterTest, DownWaitsForALateRequestAlsoIfItsFirstLookHasNoAnswer) {
+  RentedWorld world;
+  ASSERT_EQ(world.Up(RentedWorld::Wish(), 1).status().code(), Code::kCancelled);
+  constexpr int kDropped = 60;  // the first look gives up after some forty
+  world.cloud.Fail(Fault("GET", "nodes", Wrong::kDropBefore, kDropped));
+  const std::size_t before = world.cloud.Requests().size();
+  ASSERT_TRUE(world.Down().ok());
+  const std::vector<std::string> requests = world.cloud.Requests();
+  const auto looks =
+      std::count_if(requests.begin() + static_cast<std::ptrdiff_t>(before), requests.end(),
+                    [](const std::string& request) { return request.ends_with("nodes/pipe-mine-1"); });
+  EXPECT_GE(looks - kDropped, 8);  // two minutes of looks, and not half of one
+  ExpectClean(world);
 }
 
 TEST(SliceRenterTest, AnOutageOfMinutesEndsNothingAndOneOfAnHourIsTold) {

@@ -65,8 +65,8 @@ TEST(TpuRequestsTest, AgeIsByTheClockOfTheCloud) {
   EXPECT_EQ(ViewOfNode(node, midnight + 70).age, 60);
   EXPECT_EQ(ViewOfNode(node, midnight).age, 0);  // the cloud's own clocks differ by seconds
   EXPECT_FALSE(ViewOfNode(node, std::nullopt).age);
-  for (const char* time :
-       {"", "yesterday", "2026-12-01T00:00:10", "2026-13-01T00:00:10Z", "2026-02-30T00:00:10Z"}) {
+  for (const char* time : {"", "yesterday", "2026-12-01T00:00:10", "2026-13-01T00:00:10Z",
+                           "2026-12-01T25:00:10Z", "2026-02-30T00:00:10Z"}) {
     node["createTime"] = time;
     EXPECT_FALSE(ViewOfNode(node, midnight).age) << time;
   }

@@ -56,6 +56,11 @@ TEST(HttpTextTest, ReadsDatesInTheirThreeForms) {
         "Sun, 06 Nov 1994 08:49:37 PST", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nvo 1994 08:49:37 GMT",
         "Sun, 06 Nov 99999999999 08:49:37 GMT", "Sun, 06 Nov 1894 08:49:37 GMT", ","})
     EXPECT_FALSE(ParseHttpDate(bad)) << bad;
+  EXPECT_EQ(ParseTimestamp("2026-12-01T00:00:10.123456Z"), 1'796'083'210);
+  EXPECT_EQ(ParseTimestamp("2026-12-01T00:00:10Z"), 1'796'083'210);
+  for (const char* bad :
+       {"", "Z", "2026-12-01T00:00:10", "2026-13-01T00:00:10Z", "2026-12-01T25:00:10Z", "2026-12-01"})
+    EXPECT_FALSE(ParseTimestamp(bad)) << bad;
 }
 
 TEST(HttpTextTest, ReadsHowLongAServerWantsToBeLeftAlone) {
